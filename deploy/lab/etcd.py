@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -42,6 +44,16 @@ class EtcdNode(Server):
     def metadata_url(self) -> str:
         """The server as Pulsar's settings name it."""
         return f"etcd:{self.url}"
+
+    def has_ephemeral(self, path: str) -> bool:
+        """Whether a key is there that lives as long as somebody's lease."""
+        asked = json.dumps({"key": base64.b64encode(path.encode()).decode()}).encode()
+        try:
+            with urllib.request.urlopen(f"{self.url}/v3/kv/range", asked, timeout=2.0) as answer:  # noqa: S310 - our own
+                found = json.load(answer).get("kvs", [])
+        except (urllib.error.URLError, OSError):
+            return False
+        return any(each.get("lease", "0") != "0" for each in found)
 
     def _command(self) -> Command:
         self.data_directory.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ import pytest
 from deploy.lab.brokers.bookie import BookieSettings, MetadataDriver
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.brokers.settings import BrokersSettings
+from deploy.lab.pulsar import StoreKind
 from deploy.lab.software import java, pulsar_home
 from tests.conftest import require
 
@@ -26,10 +27,11 @@ class MakeCluster(Protocol):
         bookies: int,
         recovery: bool,
         driver: MetadataDriver = MetadataDriver.PULSAR,
+        store: StoreKind = StoreKind.ZOOKEEPER,
         hosts: bool = False,
         further: Mapping[str, str] = _SOON,
     ) -> BrokersCluster:
-        """Start one with so many bookies, each on a host of its own or not, and with further settings of theirs."""
+        """Start one with so many bookies; ``hosts``: each has one of its own; ``further``: settings of theirs."""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,7 @@ def make_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeClust
         bookies: int,
         recovery: bool,
         driver: MetadataDriver = MetadataDriver.PULSAR,
+        store: StoreKind = StoreKind.ZOOKEEPER,
         hosts: bool = False,
         further: Mapping[str, str] = _SOON,
     ) -> BrokersCluster:
@@ -53,6 +56,7 @@ def make_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeClust
             bookie=BookieSettings(
                 recovery=recovery, driver=driver, metrics=True, hosts=hosts, further={**_SOON, **further}
             ),
+            store=store,
             store_properties={"zookeeper.audit.enable": "true"},
             # A topic of the namespace's policies would be loaded before each other one, or fail before it.
             broker={"systemTopicEnabled": "false", "topicLevelPoliciesEnabled": "false"},

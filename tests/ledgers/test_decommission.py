@@ -9,6 +9,7 @@ import pytest
 from deploy.lab.brokers.bookie import Bookie, MetadataDriver
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.process import ServerFailed
+from deploy.lab.pulsar import StoreKind
 from deploy.lab.waiting import wait_for
 from syncer.ledgers.losses.decommission import BlockedBy, ClusterBookies, DecommissionPlan, decommission
 from syncer.ledgers.nodes import AuditorPlace, BookieCookie
@@ -16,20 +17,26 @@ from tests.ledgers.conftest import MakeCluster
 from tests.ledgers.topics import WAYS, close, write
 from tests.ledgers.views import LedgersView, view
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 FORGOTTEN_S: Final = 60.0
 ENDS_S: Final = 240.0
 BLOCKED_S: Final = 60.0
 """It waits half a minute before it begins to count, and ten seconds between counts."""
+WHERE: Final = (
+    (MetadataDriver.PULSAR, StoreKind.ZOOKEEPER),
+    (MetadataDriver.BOOKKEEPER, StoreKind.ZOOKEEPER),
+    (MetadataDriver.PULSAR, StoreKind.ETCD),
+)
 SINGLE: Final = "one"
 WRITTEN: Final = "replication_replication_worker_NUM_ENTRIES_WRITTEN"
 
 
-@pytest.fixture(scope="module", params=list(MetadataDriver))
+@pytest.fixture(scope="module", params=WHERE, ids=[f"{driver}-{store}" for driver, store in WHERE])
 def cluster(request: pytest.FixtureRequest, make_cluster: MakeCluster) -> BrokersCluster:
-    """Five bookies that run auto-recovery, by either driver; all topics are closed."""
-    return make_cluster(bookies=5, recovery=True, driver=request.param)
+    """Five bookies that run auto-recovery, by either driver, on ZooKeeper or on etcd; all topics are closed."""
+    driver, store = request.param
+    return make_cluster(bookies=5, recovery=True, driver=driver, store=store)
 
 
 def planned(found: LedgersView, bookie: Bookie) -> DecommissionPlan:
@@ -46,7 +53,7 @@ def copied(bookies: list[Bookie]) -> float:
 def stopped(cluster: BrokersCluster, bookie: Bookie) -> None:
     """End a bookie and wait until the store has forgotten it: one that seems to be up is not decommissioned."""
     bookie.kill()
-    gone_s = wait_for(lambda: not cluster.store.has_ephemeral(bookie.registration), deadline_s=FORGOTTEN_S)
+    gone_s = wait_for(lambda: not cluster.keeper.has_ephemeral(bookie.registration), deadline_s=FORGOTTEN_S)
     assert gone_s is not None
 
 
@@ -55,7 +62,7 @@ def test_what_is_said_to_move_is_moved_and_what_is_said_to_block_blocks(cluster:
     write(cluster, "first", copies)
     close(cluster, "first", copies)
     leaving, *staying = cluster.bookies
-    before = view(cluster.store.hosts)
+    before = view(cluster.keeper)
     native = cluster.settings.bookie.driver is MetadataDriver.BOOKKEEPER
     assert {vote.place for vote in before.auditors} == {AuditorPlace.NATIVE if native else AuditorPlace.PULSAR}
     plan = planned(before, leaving)
@@ -65,7 +72,7 @@ def test_what_is_said_to_move_is_moved_and_what_is_said_to_block_blocks(cluster:
     begun = copied(staying)
     stopped(cluster, leaving)
     counts = cluster.shell().decommission(leaving.endpoint, timeout_s=ENDS_S)
-    after = view(cluster.store.hosts)
+    after = view(cluster.keeper)
     assert max(counts, default=0) <= plan.ledgers
     assert copied(staying) - begun == plan.entries
     assert after.named(leaving.endpoint) == set()
@@ -77,7 +84,7 @@ def test_what_is_said_to_move_is_moved_and_what_is_said_to_block_blocks(cluster:
 
     write(cluster, "second", {SINGLE: WAYS[SINGLE]})
     close(cluster, "second", {SINGLE: WAYS[SINGLE]})
-    found = view(cluster.store.hosts)
+    found = view(cluster.keeper)
     plans = {bookie: planned(found, bookie) for bookie in staying}
     stuck = max(plans, key=lambda bookie: plans[bookie].blocked[BlockedBy.NOTHING_TO_COPY_FROM])
     blocked = {ledger_id for ledger_id, _ in plans[stuck].examples}
@@ -88,7 +95,7 @@ def test_what_is_said_to_move_is_moved_and_what_is_said_to_block_blocks(cluster:
         cluster.shell().decommission(stuck.endpoint, timeout_s=BLOCKED_S)
 
     def only_what_is_blocked() -> bool:
-        left = view(cluster.store.hosts)
+        left = view(cluster.keeper)
         return left.named(stuck.endpoint) == set(left.marks) == blocked
 
     assert wait_for(only_what_is_blocked, deadline_s=BLOCKED_S) is not None

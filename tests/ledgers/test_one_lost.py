@@ -68,11 +68,11 @@ def whole(cluster: BrokersCluster) -> WholePicture:
     """Before a bookie is lost."""
     known = frozenset(SESSION.findall(cluster.store.ask("cons")))
     fenced, written = fencing(cluster), len(audited(cluster))
-    before = view(cluster.store.hosts)
+    before = view(cluster.keeper)
     fenced_then, writers = fencing(cluster), frozenset(audited(cluster)[written:])
     shell = cluster.shell()
     ids, printed, first = shell.ids(), shell.ledgers(), shell.ledger(min(before.ledgers))
-    auditor, after = shell.auditor(), view(cluster.store.hosts)
+    auditor, after = shell.auditor(), view(cluster.keeper)
     written = len(audited(cluster))
     stranger = KazooClient(hosts=cluster.store.hosts)
     stranger.start()
@@ -114,7 +114,7 @@ def marked(cluster: BrokersCluster, lost: Bookie) -> LedgersView:
     found: list[LedgersView] = []
 
     def settled() -> bool:
-        found[:] = [view(cluster.store.hosts)]
+        found[:] = [view(cluster.keeper)]
         named = found[0].named(lost.endpoint)
         ledgers = [found[0].ledgers[ledger_id] for ledger_id in named]
         waiting = [each for each in ledgers if each.is_closed and each.quorums.ensemble == 2]
@@ -167,9 +167,9 @@ def test_what_names_the_lost_bookie_is_what_the_auditor_marks(
     marked: LedgersView, lost: Bookie, cluster: BrokersCluster
 ) -> None:
     assert marked.marks
-    found = view(cluster.store.hosts)
+    found = view(cluster.keeper)
     for _ in range(TRIES):  # meanwhile a worker may come to the end of a ledger
-        before, told, found = found, cluster.shell().under_replicated(), view(cluster.store.hosts)
+        before, told, found = found, cluster.shell().under_replicated(), view(cluster.keeper)
         if (before.marks, before.ledgers) == (found.marks, found.ledgers):
             break
     assert told == found.marks

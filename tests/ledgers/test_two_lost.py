@@ -47,11 +47,11 @@ def two_lost(make_cluster: MakeCluster) -> TwoLost:
     write(cluster, "open")
     for server in (*cluster.brokers, *cluster.bookies[1:]):
         server.kill()
-    found = view(cluster.store.hosts)
+    found = view(cluster.keeper)
     cluster.bring_back(*cluster.brokers)
     assert found.flaws == ()
     lost = frozenset(bookie.endpoint for bookie in cluster.bookies[1:])
-    return TwoLost(cluster, found, view(cluster.store.hosts), lost)
+    return TwoLost(cluster, found, view(cluster.keeper), lost)
 
 
 def test_no_ledger_is_opened_on_more_bookies_than_are_left(two_lost: TwoLost) -> None:
@@ -80,7 +80,7 @@ def test_a_topic_is_loaded_if_and_only_if_it_is_called_loadable(two_lost: TwoLos
     found = loaded(cluster, topics)
     assert found == expected, {topic: two_lost.last(topic) for topic in found ^ expected}
     cluster.add_bookie()
-    now = view(cluster.store.hosts)
+    now = view(cluster.keeper)
     assert {two_lost.outlook(topic, now) for topic in short} == {RecoveryOutlook.SURE}
     assert loaded(cluster, set(topics) - expected) == short
 

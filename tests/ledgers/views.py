@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deploy.lab.brokers.bookie_shell import PrintedLedger
+from deploy.lab.etcd import EtcdNode
+from deploy.lab.zookeeper import ZooKeeperServer
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.place import StorePlace, source
-from syncer.config.adapters import STORES, load
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.managed import managed_ledger
 from syncer.ledgers.decoding.undecodable import Undecodable
@@ -16,6 +17,8 @@ from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.nodes import AuditorVote, BookieRegistration, StoreNode, UnderReplicationMark
 from syncer.ledgers.placement.racks import RackMap, rack_map
 from syncer.paths import MANAGED_LEDGERS
+from syncer.stores.etcd.config import EtcdConfig
+from syncer.stores.zookeeper.store import ZooKeeperConfig
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind, ledger_paths
 from tests.spark.stores import collected
 
@@ -52,9 +55,12 @@ class LedgersView:
         return {ledger_id for ledger_id, ledger in self.ledgers.items() if bookie in ledger.bookies()}
 
 
-def view(hosts: str) -> LedgersView:
-    """Read a ZooKeeper's ledgers, what refers to them, their bookies and their recovery, part after part."""
-    place = StorePlace.made("zookeeper", load(STORES, "zookeeper").config_model.model_validate({"hosts": hosts}))
+def view(store: ZooKeeperServer | EtcdNode) -> LedgersView:
+    """Read a store's ledgers, what refers to them, their bookies and their recovery, part after part."""
+    if isinstance(store, EtcdNode):
+        place = StorePlace.made("etcd", EtcdConfig(endpoints=(store.endpoint,)))
+    else:
+        place = StorePlace.made("zookeeper", ZooKeeperConfig(hosts=store.hosts))
     ledgers: dict[int, LedgerMetadata] = {}
     topics: dict[str, tuple[int, ...]] = {}
     nodes: list[StoreNode] = []

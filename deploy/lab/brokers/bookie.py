@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from deploy.lab import rest
+from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerFailed
@@ -39,8 +40,8 @@ class MetadataDriver(StrEnum):
 
 
 _SCHEMES: Final[Mapping[MetadataDriver, str]] = {
-    MetadataDriver.PULSAR: "metadata-store:zk:{hosts}",
-    MetadataDriver.BOOKKEEPER: "zk+hierarchical://{hosts}/ledgers",
+    MetadataDriver.PULSAR: "metadata-store:{store.metadata_url}",
+    MetadataDriver.BOOKKEEPER: "zk+hierarchical://{store.endpoint}/ledgers",
 }
 
 
@@ -50,7 +51,7 @@ class BookieSettings:
 
     Args:
         recovery: They run auto-recovery: one of them audits, all of them copy.
-        driver: Whose code they keep their metadata by.
+        driver: Whose code they keep their metadata by; BookKeeper's own knows ZooKeeper alone.
         metrics: They serve their figures.
         hosts: Each has a loopback address of its own, since Pulsar's racks are by host.
         further: Settings over the lab's own, as in ``bookkeeper.conf``.
@@ -72,7 +73,7 @@ class Bookie(Server):
     Args:
         directory: Holds configuration, data, log and pid file.
         name: Name of the process and of its files.
-        store: The ZooKeeper of its cluster.
+        store: The metadata store of its cluster.
         settings: How it is set up.
         jvm: Flags of its Java machine.
         host: Its address, a loopback one.
@@ -84,7 +85,7 @@ class Bookie(Server):
         directory: Path,
         *,
         name: str,
-        store: ZooKeeperServer,
+        store: ZooKeeperServer | EtcdNode,
         settings: BookieSettings,
         jvm: Jvm,
         host: str = HOST,
@@ -142,7 +143,7 @@ class Bookie(Server):
         return {
             "advertisedAddress": self._host,
             "bookiePort": str(self.port),
-            "metadataServiceUri": _SCHEMES[self._settings.driver].format(hosts=self._store.hosts),
+            "metadataServiceUri": _SCHEMES[self._settings.driver].format(store=self._store),
             "journalDirectory": str(self.data_directory / "journal"),
             "ledgerDirectories": str(self.data_directory / "ledgers"),
             "autoRecoveryDaemonEnabled": str(self._settings.recovery).lower(),

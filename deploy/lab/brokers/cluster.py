@@ -1,4 +1,4 @@
-"""A Pulsar cluster whose bookies and brokers are processes of their own: one ZooKeeper, some of each."""
+"""A Pulsar cluster whose bookies and brokers are processes of their own: one ZooKeeper or etcd, some of each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from deploy.lab.brokers.bookie_shell import BookieShell
 from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cpu_group import CpuGroup, why_no_groups
 from deploy.lab.brokers.settings import MANAGERS, OWN, BrokersSettings, Replication
+from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerFailed
-from deploy.lab.pulsar import BROKER_SETTINGS, pulsar_environment
+from deploy.lab.pulsar import BROKER_SETTINGS, StoreKind, pulsar_environment
 from deploy.lab.software import pulsar_home
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
@@ -39,7 +40,7 @@ class BrokersCluster:
     """One cluster in a directory of its own.
 
     Attributes:
-        store: Its ZooKeeper.
+        keeper: Its metadata store.
         bookies: Its bookies.
         brokers: Its brokers.
         no_own_cpu: Why its brokers have no CPU figures of their own; empty where they have.
@@ -60,7 +61,11 @@ class BrokersCluster:
             max_session_ms=_SESSION_MS,
             system_properties=settings.store_properties,
         )
-        self.store = ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)
+        self.keeper: ZooKeeperServer | EtcdNode = (
+            ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)
+            if settings.store is StoreKind.ZOOKEEPER
+            else EtcdNode(directory, leashed=leashed)
+        )
         self._leashed = leashed
         self.bookies = tuple(self._bookie(number) for number in range(settings.bookies))
         self.brokers = tuple(
@@ -74,6 +79,17 @@ class BrokersCluster:
             )
             for number in range(settings.brokers)
         )
+
+    @property
+    def store(self) -> ZooKeeperServer:
+        """Its ZooKeeper.
+
+        Raises:
+            TypeError: It keeps its metadata in something else.
+        """
+        if not isinstance(self.keeper, ZooKeeperServer):
+            raise TypeError(f"{self.settings.name} has no ZooKeeper: it keeps its metadata in {self.settings.store}")
+        return self.keeper
 
     @property
     def service_url(self) -> str:
@@ -98,7 +114,7 @@ class BrokersCluster:
         Raises:
             ServerFailed: A process ended, or was not ready in time.
         """
-        self.store.start()
+        self.keeper.start()
         self._set_up_metadata()
         if self.settings.bookie.recovery:  # of two that make the layout of auto-recovery at once, one ends
             self._start(self.bookies[:1])
@@ -119,12 +135,12 @@ class BrokersCluster:
         with ThreadPoolExecutor(max_workers=len(self.brokers)) as pool:
             list(pool.map(Broker.stop, self.brokers))
         self._remove_groups()
-        for server in (*self.bookies, self.store):
+        for server in (*self.bookies, self.keeper):
             server.stop()
 
     def kill(self) -> None:
         """End it as a power loss would; the data stay."""
-        for server in (*self.brokers, *self.bookies, self.store):
+        for server in (*self.brokers, *self.bookies, self.keeper):
             server.kill()
         self._remove_groups()
 
@@ -257,8 +273,8 @@ class BrokersCluster:
     def _broker_settings(self) -> dict[str, str]:
         own = {
             "clusterName": self.settings.name,
-            "metadataStoreUrl": self.store.metadata_url,
-            "configurationMetadataStoreUrl": self.store.metadata_url,
+            "metadataStoreUrl": self.keeper.metadata_url,
+            "configurationMetadataStoreUrl": self.keeper.metadata_url,
         }
         manager, replication = MANAGERS[self.settings.manager], self.settings.replication.settings()
         return {**BROKER_SETTINGS, **OWN, **manager, **replication, **own, **self.settings.broker}
@@ -267,7 +283,7 @@ class BrokersCluster:
         return Bookie(
             self._directory,
             name=f"bookie-{number}",
-            store=self.store,
+            store=self.keeper,
             settings=self.settings.bookie,
             jvm=Jvm(heap_mb=192, direct_mb=256, quick_start=self.settings.quick_start),
             host=f"127.0.0.{number + 1}" if self.settings.bookie.hosts else HOST,
@@ -286,7 +302,7 @@ class BrokersCluster:
             server.wait_ready()
 
     def _forgotten(self, registration: str) -> bool:
-        return not self.store.has_ephemeral(registration)
+        return not self.keeper.has_ephemeral(registration)
 
     def _acquainted(self, everybody: set[str]) -> bool:
         """Whether all know of each other, and can be given bundles.
@@ -309,7 +325,7 @@ class BrokersCluster:
         done = self._directory / "data" / "metadata-is-set-up"
         if done.exists():
             return
-        url, broker = self.store.metadata_url, self.brokers[0]
+        url, broker = self.keeper.metadata_url, self.brokers[0]
         words = [str(pulsar_home() / "bin" / "pulsar"), "initialize-cluster-metadata", "--cluster", self.settings.name]
         words += ["--metadata-store", url, "--configuration-metadata-store", url]
         words += ["--web-service-url", broker.admin_url, "--broker-service-url", broker.service_url]

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from deploy.lab.brokers.bookie import BookieSettings
+from deploy.lab.pulsar import StoreKind
 
 _EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
 OWN: Final[Mapping[str, str]] = {
@@ -77,6 +78,7 @@ class BrokersSettings:
         bookies: How many there are.
         replication: Of ledgers, where a namespace has no policy of its own.
         bookie: How the bookies are set up.
+        store: What it keeps its metadata in.
         store_properties: Java system properties of the ZooKeeper.
         manager: Which load manager its brokers run.
         broker: Broker settings over the lab's own, as in ``broker.conf``.
@@ -89,6 +91,7 @@ class BrokersSettings:
     bookies: int = 1
     replication: Replication = field(default_factory=Replication)
     bookie: BookieSettings = field(default_factory=BookieSettings)
+    store: StoreKind = StoreKind.ZOOKEEPER
     store_properties: Mapping[str, str] = field(default_factory=dict)
     manager: LoadManager = LoadManager.MODULAR
     broker: Mapping[str, str] = field(default_factory=dict)
