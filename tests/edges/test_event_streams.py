@@ -145,8 +145,8 @@ async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(
     with structlog.testing.capture_logs() as logs:
         async with served(tmp_path, protection) as server:
             with server.events(receives=4_096) as slow, server.events() as quick:
+                await slow.asked()  # at once: who has connected and asks nothing is let go
                 await quick.begun()
-                await slow.asked()
                 await until(lambda: server.places.open["events"] == 2, "both follow")
                 last = await flood(server, quick)
                 assert server.places.ended == {"stream-too-slow": 1}
@@ -169,8 +169,8 @@ async def test_one_that_never_reads_is_let_go(
     monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
     async with served(tmp_path, protection) as server:
         with server.events(receives=4_096) as silent, server.events() as quick:
+            await silent.asked()  # at once: who has connected and asks nothing is let go
             await quick.begun()
-            await silent.asked()
             await until(lambda: server.places.open["events"] == 2, "both follow")
             await flood(server, quick)
             await until(lambda: server.room.dropped[Dropped.UNREAD] == 1, "its connection is let go")
@@ -207,8 +207,8 @@ async def test_who_goes_before_a_stream_begins_is_no_error(
 async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path, protection: Protection) -> None:
     async with served(tmp_path, protection) as server:
         with server.events() as reading, server.events(receives=4_096) as stuck:
+            await stuck.asked()  # at once, as above
             await reading.begun()
-            await stuck.asked()
             await until(lambda: server.places.open["events"] == 2, "both follow")
             server.decide(300, LARGE)
             await reading.until_number(300)
