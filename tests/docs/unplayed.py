@@ -43,6 +43,7 @@ UNPLAYED: Final = (
     ("how-to/move-the-bus", "*", "tests/real/test_migration_synced_pair.py moves the bus of a region by these steps"),
     ("how-to/read-the-load", "syncer balancer *", _LOAD),
     ("how-to/audit-ledgers", "syncer ledgers *", _LEDGERS),
+    ("how-to/audit-ledgers", "syncer --server *", _LEDGERS),
     ("how-to/put-a-proxy-before-it", "curl *", "it needs a proxy, and a name that leads to it"),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),

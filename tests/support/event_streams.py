@@ -232,21 +232,21 @@ class SocketClient:
         if receives:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
         self._socket.settimeout(DEADLINE_S)
-        try:
-            self._socket.connect(("127.0.0.1", port))
-        except OSError:
-            self._socket.close()
-            raise
-        if tls is not None:
-            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost", do_handshake_on_connect=False)
         self._http = h11.Connection(h11.CLIENT)
         headers = [("Host", "localhost"), *([("Authorization", f"Bearer {token}")] if token else [])]
         if last_id:
             headers.append(("Last-Event-ID", last_id))
         request = h11.Request(method="GET", target=path, headers=headers)
         self._asking = (self._http.send(request) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
-        if tls is None:
-            self._ask()
+        try:
+            self._socket.connect(("127.0.0.1", port))
+            if tls is None:
+                self._ask()
+            else:
+                self._socket = tls.wrap_socket(self._socket, server_hostname="localhost", do_handshake_on_connect=False)
+        except OSError:  # a server that goes may do so behind the connecting, too
+            self._socket.close()
+            raise
         self.parser = EventParser(last_id)
         self.status = 0
         self.ended = False

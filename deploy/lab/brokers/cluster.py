@@ -32,7 +32,8 @@ _FORGOTTEN_S: Final = 60.0
 _METADATA_S: Final = 60.0
 _ACQUAINTED_S: Final = 60.0
 _OWNED_S: Final = 5.0
-_UNLOADS: Final = 6
+_UNLOADS: Final = 15
+"""Under traffic each keeps to its target once in three times or more seldom: whoever looks it up first decides."""
 _CPU_USAGE: Final = "brk_lb_cpu_usage"
 
 
