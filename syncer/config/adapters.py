@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import UnionType
 from typing import Any, Final, Protocol, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from syncer.config.durations import parse_duration
 from syncer.errors import ConfigError
@@ -88,6 +88,26 @@ def checked(group: str, raw: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
         if name in model.model_fields:
             given.setdefault(name, value)
     return model.model_validate(_readable(model, given))
+
+
+def settings_of(field: str, group: str, raw: Mapping[str, Any], defaults: Mapping[str, Any]) -> BaseModel:
+    """The settings of an adapter, for whoever needs them, be they checked before or not.
+
+    Args:
+        field: Name of the table, for what is told.
+        group: As of :func:`checked`.
+        raw: As of :func:`checked`.
+        defaults: As of :func:`checked`.
+
+    Raises:
+        ConfigError: No such adapter, or its settings are wrong.
+    """
+    try:
+        return checked(group, raw, defaults)
+    except ValidationError as exc:
+        wrong = exc.errors(include_url=False, include_input=False)
+        what = "; ".join(f"{'.'.join(map(str, (field, *each['loc'])))}: {each['msg']}" for each in wrong)
+        raise ConfigError(what, hint="See 'syncer config check'.") from exc
 
 
 def _readable(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

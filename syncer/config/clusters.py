@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from syncer.balancer.recording.recorder import Recording
 from syncer.config import adapters
 from syncer.config.cluster_table import ClusterConfig
 from syncer.config.model import Config, in_ms
-from syncer.errors import ConfigError, NotFound
+from syncer.errors import NotFound
 from syncer.ledgers.auditing.spreading import PlacementRules
 from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.ledgers.recurring.taken import AuditSchedule
 from syncer.stores.contract import MetadataStore
+
+if TYPE_CHECKING:
+    from syncer.balancer.recording.recorder import Recording
 
 STORE: Final = "store"
 
@@ -57,16 +59,11 @@ def cluster_store(config: Config, name: str) -> MetadataStore:
 
 def cluster_store_settings(config: Config, name: str) -> tuple[str, BaseModel]:
     """Find the kind and the settings of a cluster's own store; arguments and errors as of :func:`cluster_store`."""
-    table, field = cluster_table(config, name).store, f"cluster.{name}.store"
-    try:
-        if table is None:
-            field = "store"
-            return config.store.kind, config.store_settings
-        return table.kind, adapters.checked(table.group, table.raw, {"region": config.region})
-    except ValidationError as exc:
-        wrong = exc.errors(include_url=False, include_input=False)
-        what = "; ".join(f"{'.'.join(map(str, (field, *each['loc'])))}: {each['msg']}" for each in wrong)
-        raise ConfigError(what, hint="See 'syncer config check'.") from exc
+    table = cluster_table(config, name).store
+    if table is None:
+        return config.store.kind, config.store_settings
+    defaults = {"region": config.region}
+    return table.kind, adapters.settings_of(f"cluster.{name}.store", table.group, table.raw, defaults)
 
 
 def history_file(config: Config, name: str) -> Path:
@@ -100,6 +97,8 @@ def recordings(config: Config) -> list[Recording]:
     Args:
         config: The configuration.
     """
+    from syncer.balancer.recording.recorder import Recording  # noqa: PLC0415 - whoever asks for a store needs no recorder
+
     own = {name: config.cluster[name].history for name in recorded_clusters(config)}
     return [
         Recording(table=name, path=history_file(config, name), every_s=each.every.total_seconds(), bounds=each.bounds)

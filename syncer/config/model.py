@@ -170,15 +170,14 @@ class Config(Section):
         """The checked settings of the store.
 
         Raises:
-            ConfigError: No such adapter.
-            pydantic.ValidationError: Its settings are wrong; :func:`syncer.config.load` has told already.
+            ConfigError: No such adapter, or its settings are wrong.
         """
-        return adapters.checked(self.store.group, self.store.raw, {"region": self.region})
+        return adapters.settings_of("store", self.store.group, self.store.raw, {"region": self.region})
 
     @functools.cached_property
     def bus_settings(self) -> BaseModel:
         """The checked settings of the bus; a field ``region`` that was not given is this region's id."""
-        return adapters.checked(self.bus.group, self.bus.raw, {"region": self.region})
+        return adapters.settings_of("bus", self.bus.group, self.bus.raw, {"region": self.region})
 
     def make_store(self) -> MetadataStore:
         """The store, not yet opened.
