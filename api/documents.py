@@ -21,6 +21,9 @@ AfterPath = Annotated[str, Query(max_length=4_096, description="Go on behind thi
 AfterNumber = Annotated[
     int, Query(ge=0, le=2**63 - 1, description="Go on behind this number: 'next' of the page before.")
 ]
+BeforeNumber = Annotated[
+    int | None, Query(ge=1, le=2**63 - 1, description="Only below this number: 'next' of the page before.")
+]
 Tenant = Annotated[str, Query(max_length=1_024, description="Only what belongs to this tenant.")]
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 StoreTimeout = Annotated[

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from api.admission import Admin, Operator, Reader
 from api.deciding import CHANGING, AskedChange, AskingHeaders, Because, Reason, decide
-from api.documents import FINDING, READING, Limit, Number, document
+from api.documents import FINDING, READING, BeforeNumber, Limit, Number, document
 from api.inside import RegionInside
 from syncer.access.roles import Caller
 from syncer.documents.jobs import JobDocument, JobList
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from syncer.inspection.proposals import DecisionProposal
 
 Asking = Annotated[AskingHeaders, Depends()]
-Before = Annotated[
-    int | None, Query(ge=1, le=2**63 - 1, description="Only below this number: 'next' of the page before.")
-]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern="^[^,]+$")]
 ONLY = "Only what belongs to these; none: all."
 
@@ -62,7 +59,7 @@ def router(inside: RegionInside) -> APIRouter:
         return jobs.beyond_host(found, jobs.places_of(inside.config), values=caller.values)
 
     @routes.get("/jobs", response_model=JobList, responses=READING)
-    async def job_list(caller: Reader, limit: Limit = 20, before: Before = None) -> Response:
+    async def job_list(caller: Reader, limit: Limit = 20, before: BeforeNumber = None) -> Response:
         """Jobs, the latest first: those that wait or run, and the last 50 that are over."""
         found = await inside.look(lambda views: jobs.job_page(views, limit, before))
         items = [leaving(each, caller) for each in found.items]

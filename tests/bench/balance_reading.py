@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import anyio
@@ -27,13 +26,13 @@ from syncer.balancer.ranges import default_boundaries, range_text
 from syncer.balancer.reading.stores import read_load
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from tests.bench import kazoo_peer
 from tests.bench.filling import fill
+from tests.bench.result import ratio_in_turns
 from tests.support.load_documents import local_broker, owner, stats
 
 BUNDLES_OF_A_NAMESPACE: Final = 100
 NAMESPACES_OF_A_TENANT: Final = 50
-WINDOW: Final = 1_000
-KAZOO_ROWS: Final = 20_000
 ROUNDS: Final = 3
 
 
@@ -49,7 +48,7 @@ class ReadingTimes:
     @property
     def times(self) -> float:
         """How many times as fast ours is."""
-        return median(mine / other for mine, other in zip(self.ours, self.kazoo, strict=True))
+        return ratio_in_turns(self.ours, self.kazoo)
 
 
 def measure(directory: Path, brokers: int, bundles: int) -> ReadingTimes:
@@ -73,7 +72,7 @@ def measure(directory: Path, brokers: int, bundles: int) -> ReadingTimes:
             ours.append(count / (time.perf_counter() - began))
             if count != brokers + bundles:
                 raise RuntimeError(f"{count} of {brokers + bundles} entries were found: this run does not count")
-            kazoo.append(_by_kazoo(server.hosts))
+            kazoo.append(kazoo_peer.rate(server.hosts, _directories))
         began = time.perf_counter()
         anyio.run(_parts, config)
         return ReadingTimes(ours=ours, kazoo=kazoo, parts_s=time.perf_counter() - began, entries=brokers + bundles)
@@ -121,25 +120,6 @@ async def _parts(config: ZooKeeperConfig) -> PictureParts:
     finally:
         await store.close()
     return parts
-
-
-def _by_kazoo(hosts: str) -> float:
-    """Entries a second."""
-    client = KazooClient(hosts=hosts)
-    client.start(timeout=30)
-    try:
-        began, count = time.perf_counter(), 0
-        for paths in _directories(client):
-            for start in range(0, len(paths), WINDOW):
-                for answer in [client.get_async(path) for path in paths[start : start + WINDOW]]:
-                    value, _ = answer.get(timeout=30)
-                    count += bool(value)
-            if count >= KAZOO_ROWS:
-                break
-        return count / (time.perf_counter() - began)
-    finally:
-        client.stop()
-        client.close()
 
 
 def _directories(client: KazooClient) -> Iterator[list[str]]:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from kazoo.client import KazooClient
@@ -21,13 +20,13 @@ from spark_snapshot.sources.place import StorePlace, source
 from syncer.ledgers.paths import ROOT
 from syncer.stores.zookeeper.store import ZooKeeperConfig
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind, ledger_paths
+from tests.bench import kazoo_peer
 from tests.bench.filling import fill
 from tests.bench.ledger_values import values
+from tests.bench.result import ratio_in_turns
 
 COUNT: Final = 100_000
-KAZOO_ROWS: Final = 20_000
 ROUNDS: Final = 3
-WINDOW: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class LedgerReadingRates:
     @property
     def times(self) -> float:
         """How many times as fast ours is."""
-        return median(mine / other for mine, other in zip(self.ours, self.kazoo, strict=True))
+        return ratio_in_turns(self.ours, self.kazoo)
 
 
 def measure(directory: Path, count: int = COUNT) -> LedgerReadingRates:
@@ -65,7 +64,7 @@ def measure(directory: Path, count: int = COUNT) -> LedgerReadingRates:
             ours.append(found / (time.perf_counter() - began_s))
             if found != count:
                 raise RuntimeError(f"{found} of {count} ledgers were found: this run does not count")
-            kazoo.append(_by_kazoo(server.hosts))
+            kazoo.append(kazoo_peer.rate(server.hosts, _directories))
         return LedgerReadingRates(ours=ours, kazoo=kazoo)
     finally:
         server.remove()
@@ -77,26 +76,7 @@ def _read(config: ZooKeeperConfig) -> int:
     return sum(batch.kinds.count(LedgerPathKind.LEDGER) for batch in batches)
 
 
-def _by_kazoo(hosts: str) -> float:
-    """Ledgers a second."""
-    client = KazooClient(hosts=hosts)
-    client.start(timeout=30)
-    try:
-        began_s, count = time.perf_counter(), 0
-        for paths in _directories(client, ROOT):
-            for start in range(0, len(paths), WINDOW):
-                for answer in [client.get_async(path) for path in paths[start : start + WINDOW]]:
-                    answer.get(timeout=30)
-                    count += 1
-            if count >= KAZOO_ROWS:
-                break
-        return count / (time.perf_counter() - began_s)
-    finally:
-        client.stop()
-        client.close()
-
-
-def _directories(client: KazooClient, above: str) -> Iterator[list[str]]:
+def _directories(client: KazooClient, above: str = ROOT) -> Iterator[list[str]]:
     """Paths of ledgers, folder by folder; a ledger's node begins with ``L``."""
     names = client.get_children(above)
     ledgers = [f"{above}/{name}" for name in names if name.startswith("L")]

@@ -29,12 +29,11 @@ from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 from spark_snapshot.sources import StorePlace
-from spark_snapshot.sources.zookeeper.link import Link
 from syncer.model import MetaPath
 from syncer.stores.contract import Put
 from syncer.stores.etcd import EtcdConfig, EtcdStore
-from syncer.stores.zookeeper.requests import Multi, Permission
 from syncer.stores.zookeeper.store import ZooKeeperConfig
+from tests.bench.filling import fill
 from tests.bench.policies import resources
 from tests.bench.reading import KAZOO_ROWS
 from tests.bench.result import Bar, Result, ratio_in_turns
@@ -44,8 +43,6 @@ QUICK_ROWS: Final = 20_000
 ROUNDS: Final = 3
 DEADLINE_S: Final = 600.0
 BATCH: Final = 100
-IN_FLIGHT: Final = 8
-OPEN: Final = (Permission(31, "world", "anyone"),)
 
 LIVE: Final = "zookeeper, live"
 KAZOO: Final = "kazoo's get_async"
@@ -127,7 +124,7 @@ def _servers(directory: Path, rows: int) -> Iterator[dict[str, tuple[str, str]]]
     try:
         zookeeper.start()
         etcd.start()
-        _fill_zookeeper(ZooKeeperConfig(hosts=zookeeper.hosts), rows)
+        fill(ZooKeeperConfig(hosts=zookeeper.hosts), resources(rows))
         anyio.run(_fill_etcd, EtcdConfig(endpoints=(etcd.endpoint,)), rows)
         zookeeper.stop()
         zookeeper.start()  # which writes a snapshot
@@ -148,21 +145,6 @@ def _servers(directory: Path, rows: int) -> Iterator[dict[str, tuple[str, str]]]
     finally:
         zookeeper.remove()
         etcd.remove()
-
-
-def _fill_zookeeper(config: ZooKeeperConfig, rows: int) -> None:
-    with Link(config) as link:
-        for parent in ("/admin", "/admin/policies"):
-            link.ask(Multi([Multi.create(parent, b"", OPEN)]))
-        on_their_way = 0
-        for some in _batches(rows):
-            link.send(None, Multi([Multi.create(path, value, OPEN) for path, value in some]))
-            on_their_way += 1
-            if on_their_way > IN_FLIGHT:
-                link.take()
-                on_their_way -= 1
-        for _ in range(on_their_way):
-            link.take()
 
 
 async def _fill_etcd(config: EtcdConfig, rows: int) -> None:

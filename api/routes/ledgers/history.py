@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from api.admission import Reader
-from api.documents import FINDING, Limit, Number, document
+from api.documents import FINDING, BeforeNumber, Limit, Number, document
 from api.inside import RegionInside
 from api.routes.clusters import Table
 from syncer.documents.ledgers.audit import LedgerAuditDocument
@@ -15,9 +15,6 @@ from syncer.documents.ledgers.history import KeptAuditList, LedgerChangesDocumen
 from syncer.inspection.ledgers import history
 
 AuditNumber = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
-Before = Annotated[
-    int | None, Query(ge=1, le=2**63 - 1, description="Only below this number: 'next' of the page before.")
-]
 
 
 def router(inside: RegionInside) -> APIRouter:
@@ -25,7 +22,7 @@ def router(inside: RegionInside) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/clusters/{cluster}", tags=["ledger-history"])
 
     @routes.get("/ledger-audits", response_model=KeptAuditList, responses=FINDING)
-    async def kept_audits(caller: Reader, cluster: Table, limit: Limit = 20, before: Before = None) -> Response:
+    async def kept_audits(caller: Reader, cluster: Table, limit: Limit = 20, before: BeforeNumber = None) -> Response:
         """The audits of a cluster's ledgers that are kept, the latest first."""
         del caller
         return document(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from syncer.config.clusters import placement_rules
@@ -39,7 +38,6 @@ from syncer.ledgers.auditing.spreading import ledgers_spread
 from syncer.ledgers.auditing.standing import by_namespace, by_topic, standing
 from syncer.ledgers.auditing.unreferenced import audit_references
 from syncer.ledgers.losses.decommission import decommission, decommission_in_turn
-from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.wanted.ledgers import LedgerPart
 
 if TYPE_CHECKING:
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
     from syncer.inspection.ledgers.questions import LedgersQuestion, OpeningWish
     from syncer.inspection.ledgers.reading import LedgersWish
     from syncer.ledgers.auditing.picture import LedgersPicture
+    from syncer.ledgers.placement.adherence import RackPolicy
 
 WITHOUT_RECOVERY: Final = (LedgerPart.LEDGERS, LedgerPart.REFERENCES, LedgerPart.BOOKIES)
 
@@ -166,8 +165,8 @@ def what_if(config: Config, wish: LedgersWish, question: LossQuestion) -> LossDo
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
     going = _bookies(picture, question.bookies, question.racks)
     found = loss_of(picture, going)
-    opening = _known(question.opening, config, wish.table)
-    return loss_document(picture, found, _opening(picture, going, opening))
+    policy = _policy(question.opening, config, wish.table)
+    return loss_document(picture, found, _opening(picture, going, question.opening, policy))
 
 
 def what_if_any(
@@ -206,8 +205,8 @@ def leaving(config: Config, wish: LedgersWish, question: LeavingQuestion) -> Dec
     """
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
     going = sorted(_bookies(picture, question.bookies, question.racks))
-    opening = _known(question.opening, config, wish.table)
-    cluster = picture.cluster_bookies(opening.policy or RackPolicy())
+    policy = _policy(question.opening, config, wish.table)
+    cluster = picture.cluster_bookies(policy)
     ledgers = list(picture.ledgers.values())
     if question.together:
         plans = [decommission(ledgers, going, cluster)]
@@ -216,7 +215,7 @@ def leaving(config: Config, wish: LedgersWish, question: LeavingQuestion) -> Dec
     return decommission_document(
         picture,
         plans,
-        _opening(picture, going, opening),
+        _opening(picture, going, question.opening, policy),
         together=question.together,
         bytes_per_s=question.bytes_per_s,
     )
@@ -280,16 +279,18 @@ def _bookies(picture: LedgersPicture, bookies: Iterable[str], racks: Iterable[st
     return frozenset(found)
 
 
-def _known(wish: OpeningWish, config: Config, table: str) -> OpeningWish:
-    """The wish, with the cluster's own policy where it names none."""
-    return wish if wish.policy is not None else replace(wish, policy=placement_rules(config, table).policy)
+def _policy(wish: OpeningWish, config: Config, table: str) -> RackPolicy:
+    """The policy of the wish; that of the cluster's table where it names none."""
+    return placement_rules(config, table).policy if wish.policy is None else wish.policy
 
 
-def _opening(picture: LedgersPicture, going: Iterable[str], wish: OpeningWish) -> OpeningDocument | None:
+def _opening(
+    picture: LedgersPicture, going: Iterable[str], wish: OpeningWish, policy: RackPolicy
+) -> OpeningDocument | None:
     quorums = wish.quorums or usual_quorums(picture)
     if quorums is None or not picture.bookies_known:
         return None
-    verdict = opening_after(picture, quorums, frozenset(going), wish.policy or RackPolicy())
+    verdict = opening_after(picture, quorums, frozenset(going), policy)
     return opening_document(quorums, verdict, assumed=wish.quorums is None)
 
 

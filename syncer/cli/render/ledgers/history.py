@@ -77,10 +77,10 @@ def draw_ledger_changes(found: LedgerChangesDocument) -> None:
     if not found.alike:
         say("NOT ALIKE: the two have not read the same: 'first seen', 'not seen' and 'perhaps' may be due to that")
     moments = f"from {moment(found.before.taken_ms)} to {moment(found.after.taken_ms)}"
-    new = sum(each.turn is not FindingTurn.SAME for each in found.findings)
+    differing = sum(each.turn is not FindingTurn.SAME for each in found.findings)
     say(
         f"{found.cluster}: audits {found.before.number} and {found.after.number}, {moments}: "
-        f"{counted(new, 'finding')} differ, {'worse' if found.worse else 'nothing new'}"
+        f"{counted(differing, 'finding')} differ, {'worse' if found.worse else 'nothing new'}"
     )
 
 
