@@ -16,46 +16,10 @@ from typer.exceptions import TyperException
 
 from syncer.cli import leaving
 from syncer.cli.again import as_user
-from syncer.cli.commands import (
-    api,
-    backup,
-    config,
-    conflicts,
-    events,
-    explain,
-    holds,
-    jobs,
-    keys,
-    notify,
-    operations,
-    plan,
-    quarantine,
-    run,
-    state,
-    status,
-    topic,
-)
-from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
-from syncer.cli.commands.balancing import advise as _balancer_advise  # noqa: F401 - its commands go into balancer's group
-from syncer.cli.commands.balancing import balancer
-from syncer.cli.commands.balancing import compare as _balancer_compare  # noqa: F401 - its command goes into balancer's group
-from syncer.cli.commands.balancing import doctor as _balancer_doctor  # noqa: F401 - its command goes into balancer's group
-from syncer.cli.commands.balancing import history as _balancer_history  # noqa: F401 - its group goes into balancer's
-from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group
-from syncer.cli.commands.balancing import moves as _balancer_moves  # noqa: F401 - its commands go into balancer's group
-from syncer.cli.commands.ledgers import history as _ledger_history  # noqa: F401 - its group goes into ledgers'
-from syncer.cli.commands.ledgers import ledgers
-from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group
-from syncer.cli.commands.migrations import migration
-from syncer.cli.commands.migrations import rehearsal as _migration_rehearsal  # noqa: F401 - as control's
-from syncer.cli.commands.migrations import report as _migration_report  # noqa: F401 - as control's
-from syncer.cli.commands.migrations import reverse as _migration_reverse  # noqa: F401 - as control's
-from syncer.cli.commands.migrations import status as _migration_status  # noqa: F401 - as control's
-from syncer.cli.commands.servers import context as _context
-from syncer.cli.commands.snapshots import snapshot
 from syncer.cli.reaching.choosing import NamedSources, choose
 from syncer.cli.render.output import Format, out, say, say_lines
 from syncer.cli.session import CommandSession
+from syncer.cli.tree import LateCommands
 from syncer.dispositions import ExitCode, disposition
 from syncer.errors import ConfigDenied, ConfigError, StateDenied, SyncerError
 from syncer.terminal import visible_lines
@@ -73,6 +37,15 @@ _SERVERS: Final = {"--server": "--server", "--context": "--context"}
 
 class Root(typer.core.TyperGroup):
     """The root command: its options may stand anywhere, and errors leave with their own exit code."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Typer's own copy of click
+        super().__init__(**given)
+        self.commands = LateCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
+        """The words, without a look at what is behind them."""
+        del ctx
+        return list(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
         """Move the options of every command to the front."""
@@ -210,37 +183,6 @@ def root(
         ),
         as_owner=lambda owner: as_user(owner, arguments, named),
     )
-
-
-app.command("init")(config.init)
-app.add_typer(_context.app, name="context")
-app.add_typer(config.app, name="config")
-app.add_typer(topic.app, name="topic")
-app.add_typer(keys.app, name="keys")
-app.add_typer(api.app, name="api")
-app.command("run")(run.run)
-app.command("demo")(run.demo)
-app.command("status")(status.status)
-app.add_typer(status.regions, name="regions")
-app.add_typer(events.app, name="events")
-app.command("explain")(explain.explain)
-app.add_typer(conflicts.app, name="conflicts")
-app.add_typer(holds.app, name="holds")
-app.add_typer(quarantine.app, name="quarantine")
-app.add_typer(quarantine.parked, name="parked")
-app.add_typer(operations.app, name="operations")
-app.add_typer(notify.app, name="notify")
-app.add_typer(migration.app, name="migration")
-app.add_typer(balancer.app, name="balancer")
-app.add_typer(ledgers.app, name="ledgers")
-app.command("diff")(plan.diff)
-app.add_typer(plan.app, name="plan")
-app.add_typer(backup.app, name="backup")
-app.add_typer(snapshot.app, name="snapshot")
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(state.app, name="state")
-app.command("pause")(run.pause)
-app.command("resume")(run.resume)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from syncer.plan.review import ALLOWABLE, Reason
 from syncer.planning import plan_file
 from syncer.stores.contract import Write, Written
 from syncer.stores.sqlite import OutsideWriter, SqliteStore
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
 
