@@ -13,9 +13,9 @@ from syncer.operations import client
 from syncer.operations.contract import OperationRequest
 from syncer.state.contract.jobs import JobRow, JobState
 from syncer.state.contract.operations import Asked
-from tests.run import REPOSITORY
 from tests.shell.conftest import MakeSite
 from tests.shell.region import Site, active, until
+from tests.suites import REPOSITORY
 
 STAND_IN: Final = """
 import json, os, sys, time
@@ -23,7 +23,8 @@ from pathlib import Path
 here = Path(os.environ["STAND_IN"])
 if "prune" not in sys.argv:
     number = len(list(here.glob("begun-*"))) + 1
-    (here / f"begun-{number}").write_text(" ".join(sys.argv))
+    (here / f"new-{number}").write_text(" ".join(sys.argv))
+    (here / f"new-{number}").rename(here / f"begun-{number}")  # whoever finds it finds it whole
     print(json.dumps({"phase": "read", "rows": number}), flush=True)
     while not (here / f"go-{number}").exists():
         time.sleep(0.02)
