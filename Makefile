@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUN := $(PYTHON) tests/run.py
+RUN := $(PYTHON) -m tests.run
 PROCESSES ?= 2
 export PYTHON
 

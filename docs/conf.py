@@ -10,7 +10,7 @@ from docutils.parsers.rst import Directive
 from docs.pages import MARK, filled
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import SyncerError
-from tests.run import REPOSITORY, load
+from tests.suites import REPOSITORY, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 PRODUCT: Final = ("syncer", "api", "spark_snapshot")
 

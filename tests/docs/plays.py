@@ -9,7 +9,7 @@ from typing import Final
 from syncer.dispositions import ExitCode
 from tests.docs.playing import Play
 from tests.docs.stage import NAMESPACE, TENANT, TOPIC, Stage, Table
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 from tests.support.webhook_server import receiving
 
 SOON: Final = {"silence": "2s"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 DOCS: Final = REPOSITORY / "docs"
 PAGES: Final = tuple(sorted([*(DOCS / "tutorial").glob("*.md"), *(DOCS / "how-to").glob("*.md")]))

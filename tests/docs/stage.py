@@ -15,7 +15,7 @@ from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
 from syncer.state.views.summaries import Status
 from syncer.stores.sqlite import OutsideWriter
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 READY_S: Final = 120.0
 HEARTBEAT: Final = "500ms"

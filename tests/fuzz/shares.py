@@ -33,8 +33,8 @@ SHARES: Final = {
 }
 """By what one example of each costs."""
 
-AT_LEAST: Final = {"REST of a region": 10_000, "ledgers": 10_000}
-"""Examples of a share that are drawn in any form, beyond the total: 9 and 2 ms of one core each, most of it to make
+AT_LEAST: Final = {"REST of a region": 3_000, "ledgers": 10_000}
+"""Examples of a share that are drawn in any form, beyond the total: 25 and 2 ms of one core each, most of it to make
 them."""
 
 

@@ -56,7 +56,7 @@ CHECKS: Final = [
 MODES: Final = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 PARTS: Final = 2
 """Tests that each take a part of the routes, so that as many workers share them."""
-RUNS, STEPS = (150, 25) if ALWAYS_THE_SAME else (600, 50)
+RUNS, STEPS = (60, 25) if ALWAYS_THE_SAME else (600, 50)
 STREAMS: Final = "/api/v1/streams/"
 """Answers without an end: tests/api/test_streams.py follows them."""
 THERE: Final[dict[str, list[object]]] = {

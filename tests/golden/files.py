@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from tests.run import REPOSITORY
 from tests.shell.region import Site
+from tests.suites import REPOSITORY
 from tests.support.planning import resources
 
 PLAN: Final = "plan.json"

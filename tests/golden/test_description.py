@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.golden.compatibility import breaking
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 FILE: Final = "docs/reference/openapi.json"
 AGREED: Final = frozenset(

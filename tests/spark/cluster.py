@@ -17,7 +17,7 @@ import pyspark
 
 from deploy.lab.ports import free_ports
 from deploy.lab.waiting import wait_for
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 READY_S: Final = 240.0

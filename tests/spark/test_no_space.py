@@ -12,9 +12,9 @@ from typing import Final
 
 import pytest
 
-from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
+from tests.suites import REPOSITORY
 
 pytestmark = pytest.mark.timeout(400)
 

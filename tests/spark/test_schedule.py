@@ -19,8 +19,8 @@ from spark_snapshot.format.places import place
 from syncer.cli.main import app
 from syncer.documents.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
-from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA
+from tests.suites import REPOSITORY
 from tests.support.planning import resources
 
 pytestmark = pytest.mark.timeout(400)

@@ -27,9 +27,9 @@ from syncer.cli.main import app
 from syncer.config.loading import load
 from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged, StoreError
 from syncer.stores.sqlite import OutsideWriter
-from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
+from tests.suites import REPOSITORY
 from tests.support.planning import value
 
 pytestmark = pytest.mark.timeout(300)

@@ -31,8 +31,8 @@ from syncer.planning.sources import LiveSide
 from syncer.repair.repair_file import RepairFile
 from syncer.state.views.region import Views
 from syncer.stores.contract import Delete, Put
-from tests.run import REPOSITORY
 from tests.spark.test_end_to_end import good, run
+from tests.suites import REPOSITORY
 from tests.support.planning import contents, fill, resources, value
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.real("zookeeper", "etcd")]

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 PRODUCT: Final = ("syncer", "api", "spark_snapshot")
 ROOMS: Final = Path("syncer/replication")

@@ -19,7 +19,7 @@ from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
 from syncer.metrics import FAMILIES
 from syncer.operations.decisions import FUTURE
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.run import REPOSITORY, Suite, load
+from tests.suites import REPOSITORY, Suite, load
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 SUITES, ALLOWED_SKIPS = load(REPOSITORY / "tests" / "suites.toml")

@@ -10,7 +10,7 @@ import pytest
 
 from docs.finding import Rule, found_by
 from docs.rules import PAGE, every, page
-from tests.run import REPOSITORY
+from tests.suites import REPOSITORY
 
 GLOSSARY: Final = REPOSITORY / "docs" / "reference" / "glossary.md"
 KEPT: Final = frozenset(

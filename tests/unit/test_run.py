@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import REPOSITORY, Outcome, Rules, load, read_junit, run_step
-from tests.run import Step as SuiteStep
+from tests.run import run_step
+from tests.suites import REPOSITORY, Outcome, Rules, load, read_junit
+from tests.suites import Step as SuiteStep
 
 MIXED = """
 import pytest
@@ -50,7 +51,7 @@ def one_suite(file: Path, *steps: str, share: float = 1.0) -> Path:
 def run(file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the runner itself, outside CI unless told."""
     return subprocess.run(
-        [sys.executable, "tests/run.py", "--file", str(file)],
+        [sys.executable, "-m", "tests.run", "--file", str(file)],
         cwd=REPOSITORY,
         env={**os.environ, "CI": "", **BARE, **environment},
         capture_output=True,
@@ -154,7 +155,57 @@ def test_a_hung_step_is_ended_and_named(tmp_path: Path) -> None:
 def test_no_step_outlives_an_ended_run(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     file = one_suite(tmp_path / "suites.toml", f'{{ name = "s", run = ["sh", "-c", "echo $$ >{pid_file}; sleep 50"] }}')
-    with subprocess.Popen([sys.executable, "tests/run.py", "--file", file], cwd=REPOSITORY) as runner:
+    with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
+        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+        step = int(pid_file.read_text())
+        runner.send_signal(signal.SIGTERM)
+        assert runner.wait(timeout=30) == 130
+    until(lambda: not Path(f"/proc/{step}").exists())
+
+
+ONE_STEP = 'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{{ name = "x", run = ["t"], {} }}]\n'
+
+TWO_SUITES = """
+[[suite]]
+name = "first"
+share_minutes = 1
+steps = [{{ name = "slow", run = ["sh", "{slow}"], counts = true, until = "{until}" }}]
+[[suite]]
+name = "second"
+share_minutes = 1
+steps = [{{ name = "quick", run = ["sh", "{quick}"] }}]
+"""
+
+
+def test_a_step_that_runs_beside_others_counts_for_its_own_suite_and_is_shown_at_the_end(tmp_path: Path) -> None:
+    slow, quick, met = tmp_path / "slow.sh", tmp_path / "quick.sh", tmp_path / "met"
+    slow.write_text(f"touch {met}\nnice\necho FAIL two: it ended\necho 7 passed, 1 failed\nexit 1\n", encoding="utf-8")
+    quick.write_text(f"while [ ! -e {met} ]; do sleep 0.01; done\necho quick is over\n", encoding="utf-8")
+
+    result = run(suites(tmp_path / "suites.toml", TWO_SUITES.format(slow=slow, quick=quick, until="second")))
+
+    assert (result.returncode, last(result)) == (1, "tests: 8 passed, 1 failed")
+    assert "verdict: RED (first)" in result.stdout
+    assert result.stdout.index("quick is over") < result.stdout.index("FAIL two")
+    assert "\n19\n" in result.stdout, "it takes what nobody else wants"
+
+
+def test_without_its_last_suite_a_step_beside_others_is_waited_for_at_the_end(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.sh"
+    slow.write_text("sleep 0.2\necho 7 passed, 0 failed\n", encoding="utf-8")
+    file = suites(tmp_path / "suites.toml", TWO_SUITES.format(slow=slow, quick="/dev/null", until="second"))
+    command = [sys.executable, "-m", "tests.run", "--file", str(file), "first"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "tests: 7 passed, 0 failed"
+
+
+def test_no_step_beside_others_outlives_an_ended_run(tmp_path: Path) -> None:
+    slow, pid_file = tmp_path / "slow.sh", tmp_path / "pid"
+    slow.write_text(f"echo $$ >{pid_file}\nsleep 50\n", encoding="utf-8")
+    (tmp_path / "quick.sh").write_text("sleep 50\n", encoding="utf-8")
+    body = TWO_SUITES.format(slow=slow, quick=tmp_path / "quick.sh", until="second")
+    file = suites(tmp_path / "suites.toml", body)
+    with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
         until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
         step = int(pid_file.read_text())
         runner.send_signal(signal.SIGTERM)
@@ -214,6 +265,8 @@ def test_the_short_form_leaves_slow_tests_out(tmp_path: Path, monkeypatch: pytes
         'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x", runs = ["true"] }]\n',
         'allowed_skips = []\n[[suite]]\nname = "a"\nsteps = []\n',
         'suite = [{name = "a", share_minutes = 1, steps = [{name = "x", pytest = ["t"], counts = true}]}]',
+        ONE_STEP.format('until = "no such"'),
+        ONE_STEP.format('until = "a", essential = true'),
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:

@@ -14,7 +14,7 @@ from tests.hostile.__main__ import STAGES
 from tests.hostile.attack import Attack, Topic, Who
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.report import Played, last_line
-from tests.run import COUNTED, REPOSITORY
+from tests.suites import COUNTED, REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "threat-model.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (?!---)([^|]+)\|[^|]*\|([^|]*)\|[^|]*\|$", re.MULTILINE)
