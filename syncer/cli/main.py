@@ -38,15 +38,6 @@ _SERVERS: Final = {"--server": "--server", "--context": "--context"}
 class Root(typer.core.TyperGroup):
     """The root command: its options may stand anywhere, and errors leave with their own exit code."""
 
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Typer's own copy of click
-        super().__init__(**given)
-        self.commands = LateCommands()
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
-        """The words, without a look at what is behind them."""
-        del ctx
-        return list(self.commands)
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
         """Move the options of every command to the front."""
         ctx.meta[_ARGUMENTS] = tuple(args)
@@ -64,6 +55,19 @@ class Root(typer.core.TyperGroup):
             (say_lines if isinstance(exc, ConfigError) else say)(f"error: {exc.message}")
             say(f"hint: {_hint(exc, ctx)}")
             raise typer.Exit(disposition(exc).exit_code) from exc
+
+
+class SyncerRoot(Root):
+    """The root of ``syncer``, whose commands are loaded when they are called."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Typer's own copy of click
+        super().__init__(**given)
+        self.commands = LateCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
+        """The words, without a look at what is behind them."""
+        del ctx
+        return list(self.commands)
 
 
 def _hint(error: SyncerError, context: Any) -> str:  # noqa: ANN401 - Typer's own copy of click
@@ -118,7 +122,7 @@ def _words(root: Any, context: Any, rest: list[str]) -> str:  # noqa: ANN401 - T
 
 
 app = typer.Typer(
-    cls=Root,
+    cls=SyncerRoot,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Keeps the metadata of separate Apache Pulsar clusters equal, and proves that it is equal.",
