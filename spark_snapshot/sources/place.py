@@ -30,8 +30,9 @@ Part = Any
 
 ZOOKEEPER_FILES: Final = "zookeeper-files"
 ETCD_FILE: Final = "etcd-file"
-WRITTEN_BY: Final = {ZOOKEEPER_FILES: "zookeeper", ETCD_FILE: "etcd"}
-"""Files that are read without a server, and the kind of the store that writes them."""
+PARQUET_FILES: Final = "parquet-files"
+WRITTEN_BY: Final = {ZOOKEEPER_FILES: "zookeeper", ETCD_FILE: "etcd", PARQUET_FILES: ""}
+"""Files that are read without a server, and the kind of the store that writes them; empty: rows of any store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,22 +110,25 @@ class StorePlace:
         """A store's own files, of the kind that they are.
 
         Args:
-            files: ``dataDir`` of a ZooKeeper or a copy of it, or a file of ``etcdctl snapshot save``.
+            files: ``dataDir`` of a ZooKeeper or a copy of it, a file of ``etcdctl snapshot save``, or what was read of
+                any store as Parquet: a file, or a folder of files.
             logs: ZooKeeper's ``dataLogDir``, where that is another.
-            prefix: Where the brokers' paths begin: ZooKeeper's chroot, etcd's namespace.
+            prefix: Where the brokers' paths begin: ZooKeeper's chroot, etcd's namespace. Parquet has brokers' paths.
             region: Whose store it is.
 
         Raises:
             ConfigError: There is nothing.
         """
         here = files.absolute()
+        if here.suffix == ".parquet" or (here.is_dir() and any(here.glob("**/*.parquet"))):
+            return cls(kind=PARQUET_FILES, settings=json.dumps({"place": str(here)}), region=region)
         if here.is_dir():
             folder = {"folder": str(here), "logs": None if logs is None else str(logs.absolute()), "chroot": prefix}
             return cls(kind=ZOOKEEPER_FILES, settings=json.dumps(folder), region=region)
         if not here.exists():
             raise ConfigError(
                 f"there is no folder {here}, and no file",
-                hint="Name ZooKeeper's dataDir, or a file of 'etcdctl snapshot save'.",
+                hint="Name ZooKeeper's dataDir, a file of 'etcdctl snapshot save', or Parquet of paths and values.",
             )
         file = {"file": str(here), "namespace": prefix}
         return cls(kind=ETCD_FILE, settings=json.dumps(file), region=region)
@@ -154,7 +158,7 @@ class StorePlace:
         prefix = str(getattr(settings, "chroot", "") or getattr(settings, "namespace", ""))
         place = cls.offline(files, prefix=prefix, region=region)
         found = WRITTEN_BY[place.kind]
-        if found != kind:
+        if found not in {"", kind}:
             raise ConfigError(
                 f"{files} is read as {'a folder' if files.is_dir() else 'a file'} of {found}, and the store of {whose} "
                 f"is {kind}",
@@ -196,7 +200,12 @@ def source(place: StorePlace) -> Source:
         ConfigError: There is no reader of this kind, or its client is not installed.
     """
     if place.kind in WRITTEN_BY:
-        return {ZOOKEEPER_FILES: _zookeeper_files, ETCD_FILE: _etcd_file}[place.kind](json.loads(place.settings))
+        makers_of_files = {
+            ZOOKEEPER_FILES: _zookeeper_files,
+            ETCD_FILE: _etcd_file,
+            PARQUET_FILES: _parquet_files,
+        }
+        return makers_of_files[place.kind](json.loads(place.settings))
     settings = adapters.load(adapters.STORES, place.kind).config_model.model_validate_json(place.settings)
     makers: dict[str, Callable[[Any], Source]] = {"zookeeper": _zookeeper, "etcd": _etcd, "sqlite": _sqlite}
     maker = makers.get(place.kind)
@@ -330,6 +339,27 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
     return _Made(
         parts_of=lambda wanted, count: snapshot_file.parts(place, count) if wanted.roots else [],
         read_part=partial(snapshot_file.read, place),
+        facts_of=facts_of,
+    )
+
+
+def _parquet_files(settings: dict[str, str | None]) -> Source:
+    from spark_snapshot.sources import parquet  # noqa: PLC0415 - Arrow loads where it is used
+
+    place = Path(settings["place"] or "")
+
+    def facts_of(region: str) -> PlaceFacts:
+        return PlaceFacts(
+            kind=PARQUET_FILES,
+            where=str(place),
+            identity=_identity(partial(parquet.value_at, place), region),
+            cluster=None,
+            position=parquet.written(place),
+        )
+
+    return _Made(
+        parts_of=lambda wanted, count: parquet.parts(place, count) if wanted.roots else [],
+        read_part=parquet.read,
         facts_of=facts_of,
     )
 

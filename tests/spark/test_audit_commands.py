@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -63,6 +66,15 @@ def test_a_cluster_is_audited_and_asked_what_a_loss_would_cost(
         client.create(f"{fresh_prefix}/ledgers/00/0000/L9999", b"garbage")
         client.delete(f"{fresh_prefix}/ledgers/available/{bookie(9)}")
         harmed = AuditManifest.model_validate(run("take", "green", "--folder", folder, code=3))
+    up = [f"/ledgers/available/{bookie(number)}" for number in range(50) if number != 9]
+    rows = {**sound, "/ledgers/00/0000/L9999": b"garbage", **dict.fromkeys(up, b"")}
+    pq.write_table(pa.table({"path": list(rows), "value": list(rows.values())}), tmp_path / "rows.parquet")
+    exported = AuditManifest.model_validate(
+        run("take", "green", "--folder", folder, "--offline", str(tmp_path / "rows.parquet"), code=3)
+    )
+    assert exported.summary == harmed.summary
+    assert exported.about.store.kind == "parquet-files"
+    shutil.rmtree(tmp_path / "audits" / "green" / exported.id)
     assert (manifest.summary.ledgers, manifest.summary.undecodable) == (len(ledgers), {})
     assert (harmed.summary.undecodable, harmed.summary.bookies_away) == ({"ledger": 1}, (bookie(9),))
 

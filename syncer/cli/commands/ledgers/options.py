@@ -21,7 +21,7 @@ FilesOption = Annotated[
     typer.Option(
         "--from-files",
         metavar="DIR|FILE",
-        help="Read ZooKeeper's folder ('version-2'), or a file of 'etcdctl snapshot save', instead of the store.",
+        help="Read ZooKeeper's folder ('version-2'), a file of 'etcdctl snapshot save', or Parquet, not the store.",
     ),
 ]
 ReadsOption = Annotated[

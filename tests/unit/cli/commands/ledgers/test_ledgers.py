@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -214,6 +216,23 @@ def test_files_of_another_store_are_not_read(run: Run, tmp_path: Path) -> None:
     found = run("audit", "--from-files", str(tmp_path), lab=well())
     assert found.exit_code == 78
     assert "is read as a folder of zookeeper, and the store of cluster lab is sqlite" in found.stderr
+
+
+def test_parquet_of_what_was_read_is_answered_from_as_the_store_is(run: Run, tmp_path: Path) -> None:
+    stored = well().ledger(9, (2, 2, 2), (0, "xy")).put("/ledgers/00/0000/L0010", b"junk")
+    live = LedgerAuditDocument.model_validate_json(run("audit", "-o", "json", lab=stored).stdout)
+    rows = {"path": list(stored.values), "value": list(stored.values.values())}
+    (tmp_path / "export").mkdir()
+    pq.write_table(pa.table(rows), tmp_path / "export" / "part-0.parquet")
+    for place in ("export", "export/part-0.parquet"):
+        found = run("audit", "-o", "json", "--from-files", str(tmp_path / place))
+        assert found.exit_code == 3, found.output
+        told = LedgerAuditDocument.model_validate_json(found.stdout)
+        assert (told.findings, told.total, told.groups) == (live.findings, live.total, live.groups)
+    pq.write_table(pa.table({"key": rows["path"]}), tmp_path / "export" / "part-0.parquet")
+    refused = run("audit", "--from-files", str(tmp_path / "export"))
+    assert refused.exit_code == 78
+    assert "'path' is missing" in refused.stderr
 
 
 def test_an_audit_tells_how_ledgers_are_spread_over_racks(run: Run) -> None:
