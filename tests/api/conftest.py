@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 from fastapi.testclient import TestClient
+from typer.testing import CliRunner, Result
 
 from api.admission import Admission, RefusedAttempt
 from api.app import create_app
@@ -20,6 +22,7 @@ from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
 from syncer.access.roles import AccessRole
 from syncer.access.tokens import ID_BYTES, SECRET_BYTES
+from syncer.cli.main import app
 from syncer.config import load
 from syncer.config.model import Config
 from syncer.state.sql.database import SqlState
@@ -27,6 +30,7 @@ from syncer.state.views.region import Views
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.api.test_app import Daemon
 from tests.support.region_database import QUIET, REMOTE, daemon, run, state, template, views
+from tests.support.served_api import served
 from tests.unit.registers import X
 
 __all__ = ["daemon", "run", "state", "template", "views"]
@@ -137,3 +141,26 @@ def region(config: Config, state: SqlState, store: None, views: Views, rights_fo
     app = create_app(Daemon(), inside=inside, admitting=admission)
     with TestClient(app, raise_server_exceptions=False) as client:
         yield Region(client, known, told, inside)
+
+
+Afar = Callable[..., Result]
+"""Runs a command of another host, by its words, on the region's API."""
+
+
+@pytest.fixture
+def from_afar(region: Region, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Afar]:
+    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    token = tmp_path / "token"
+    token.write_text(made_tokens(rights_folder)["read"])
+    admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
+    inside = Inside(region.inside.config, region.inside.views)
+    with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:
+        yield lambda *words: CliRunner().invoke(
+            app, ["--server", address, *words], env={"SYNCER_TOKEN_FILE": str(token)}
+        )
+
+
+def document_of(answer: Result) -> Any:
+    """What a command from afar has printed, after what the server in this process logs."""
+    return json.loads(answer.stdout[answer.stdout.index("{\n") :])

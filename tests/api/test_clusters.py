@@ -13,11 +13,7 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from api.admission import Admission
-from api.app import create_app
 from api.inquiries import Inquiries
-from syncer.access.exposure import Exposure
-from syncer.access.gate import Gate, RightsReader
 from syncer.balancer.running import plan_file
 from syncer.cli.main import app
 from syncer.config import load
@@ -25,12 +21,10 @@ from syncer.config.model import Config
 from syncer.documents.balancing.advice import AdviceDocument
 from syncer.errors import InquiriesFull, NotInTime
 from syncer.inspection.balancing.questions import LoadQuestion, LookWish
-from tests.api.conftest import Inside, Region, made_tokens
+from tests.api.conftest import Afar, Region
 from tests.api.routes_table import API
-from tests.api.test_app import Daemon
 from tests.support.load_sources import RUNTIME, Answer, brokers_with, store_with
 from tests.support.logs import logging_restored
-from tests.support.served_api import served
 from tests.unit.cli.commands.balancing.test_advise import CONFIGURED, uneven
 
 GREEN: Final = f"{API}/clusters/green"
@@ -235,25 +229,12 @@ def test_a_look_is_shared_for_a_while_and_then_made_anew(tmp_path: Path) -> None
 
 
 @pytest.mark.timeout(300)
-def test_another_hosts_command_keeps_the_same_plan(
-    region: Region, green: Path, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    token = tmp_path / "token"
-    token.write_text(made_tokens(rights_folder)["read"])
-    admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
-    inside = Inside(region.inside.config, region.inside.views)
-    with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:
-
-        def asked(*words: str) -> Any:
-            environment = {"SYNCER_TOKEN_FILE": str(token)}
-            return CliRunner().invoke(app, ["--server", address, "balancer", *words], env=environment)
-
-        kept = asked("advise", "--cluster", "green", "--save", str(tmp_path / "far.json"), "--quiet", "01:00-02:00")
-        assert kept.exit_code == 0, kept.output
-        refused = asked("drain", "b9:8080", "--cluster", "green")
-        assert (refused.exit_code, "b1:8080" in refused.output) == (2, True)
+def test_another_hosts_command_keeps_the_same_plan(green: Path, tmp_path: Path, from_afar: Afar) -> None:
+    far_plan = ("--save", str(tmp_path / "far.json"), "--quiet", "01:00-02:00")
+    kept = from_afar("balancer", "advise", "--cluster", "green", *far_plan)
+    assert kept.exit_code == 0, kept.output
+    refused = from_afar("balancer", "drain", "b9:8080", "--cluster", "green")
+    assert (refused.exit_code, "b1:8080" in refused.output) == (2, True)
     here = ("--cluster", "green", "--save", str(tmp_path / "near.json"), "--quiet", "01:00-02:00")
     printed(green, "advise", *here)
     far, near = (plan_file.read(tmp_path / f"{name}.json") for name in ("far", "near"))

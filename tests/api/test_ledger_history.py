@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from typer.testing import CliRunner
 
-from api.admission import Admission
-from api.app import create_app
-from syncer.access.exposure import Exposure
-from syncer.access.gate import Gate, RightsReader
 from syncer.cli.main import app
 from syncer.config import load
 from syncer.documents.ledgers.audit import ledger_audit_document
@@ -21,10 +17,8 @@ from syncer.ledgers.auditing.standing import standing
 from syncer.model import Millis
 from syncer.state.contract.work.ledger_audits import pack_audit
 from syncer.state.sql.database import SqlState
-from tests.api.conftest import Inside, Region, made_tokens
+from tests.api.conftest import Afar, Region, document_of
 from tests.api.routes_table import API
-from tests.api.test_app import Daemon
-from tests.support.served_api import served
 from tests.support.stored_ledgers import StoredLedgers
 
 CLUSTER: Final = f"{API}/clusters/lab"
@@ -69,23 +63,12 @@ def test_what_cannot_be_asked_is_said(path: str, status: int, code: str, region:
     assert (answer.status_code, answer.json()["code"], bool(answer.json()["hint"])) == (status, code, True)
 
 
-def test_another_host_reads_the_same_and_ends_the_same(
-    region: Region, lab: Path, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    token = tmp_path / "token"
-    token.write_text(made_tokens(rights_folder)["read"])
-    admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
-    inside = Inside(region.inside.config, region.inside.views)
+def test_another_host_reads_the_same_and_ends_the_same(lab: Path, from_afar: Afar) -> None:
     endings: set[int] = set()
-    with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:
-        for words in ASKED:
-            command = ["-o", "json", "ledgers", "history", *words, "--cluster", "lab"]
-            far = CliRunner().invoke(app, ["--server", address, *command], env={"SYNCER_TOKEN_FILE": str(token)})
-            near = CliRunner().invoke(app, ["-c", str(lab), *command])
-            assert far.exit_code == near.exit_code, far.output
-            told: Any = json.loads(far.stdout[far.stdout.index("{\n") :])  # after what the server here logs
-            assert told == json.loads(near.stdout), words
-            endings.add(near.exit_code)
+    for words in ASKED:
+        command = ["-o", "json", "ledgers", "history", *words, "--cluster", "lab"]
+        far, near = from_afar(*command), CliRunner().invoke(app, ["-c", str(lab), *command])
+        assert far.exit_code == near.exit_code, far.output
+        assert document_of(far) == json.loads(near.stdout), words
+        endings.add(near.exit_code)
     assert endings == {0, 3}

@@ -15,11 +15,7 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from api.admission import Admission
-from api.app import create_app
 from api.inquiries import Inquiries
-from syncer.access.exposure import Exposure
-from syncer.access.gate import Gate, RightsReader
 from syncer.cli.main import app
 from syncer.config import load
 from syncer.errors import InquiriesFull, NotFound, NotInTime, SyncerError
@@ -27,11 +23,9 @@ from syncer.inspection.inquiries.child import PROGRAM
 from syncer.inspection.ledgers.questions import AuditQuestion, ExplainQuestion
 from syncer.inspection.ledgers.reading import LedgersWish
 from syncer.stores.sqlite import OutsideWriter
-from tests.api.conftest import Inside, Region, made_tokens
+from tests.api.conftest import Afar, Region, document_of
 from tests.api.routes_table import API
-from tests.api.test_app import Daemon
 from tests.support.logs import logging_restored
-from tests.support.served_api import served
 from tests.support.stored_ledgers import StoredLedgers
 
 pytestmark = pytest.mark.timeout(300)
@@ -198,29 +192,17 @@ def test_a_process_that_is_killed_is_said_and_the_next_one_answers(lab: Path) ->
     anyio.run(ask)
 
 
-def test_another_hosts_command_shows_the_same_and_ends_the_same(
-    region: Region, lab: Path, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    token = tmp_path / "token"
-    token.write_text(made_tokens(rights_folder)["read"])
-    admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
-    inside = Inside(region.inside.config, region.inside.views)
-    with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:
+def test_another_hosts_command_shows_the_same_and_ends_the_same(lab: Path, tmp_path: Path, from_afar: Afar) -> None:
+    def asked(*words: str) -> Any:
+        return from_afar("-o", "json", "ledgers", *words, "--cluster", "lab")
 
-        def asked(*words: str) -> Any:
-            far = ["--server", address, "-o", "json", "ledgers", *words, "--cluster", "lab"]
-            return CliRunner().invoke(app, far, env={"SYNCER_TOKEN_FILE": str(token)})
-
-        for words in ASKED:
-            far = asked(*words)
-            near = CliRunner().invoke(app, ["-c", str(lab), "-o", "json", "ledgers", *words, "--cluster", "lab"])
-            assert far.exit_code == near.exit_code, far.output
-            told = far.stdout[far.stdout.index("{\n") :]  # after what the server in this process logs
-            assert lasting(json.loads(told)) == lasting(json.loads(near.stdout)), words
-        page = asked("audit", "--html", str(tmp_path / "far.html"))
-        assert page.exit_code == 3, page.output
-        assert "probability" in (tmp_path / "far.html").read_text(encoding="utf-8").lower()
-        refused = asked("audit", "--from-files", str(tmp_path))
-        assert (refused.exit_code, "--from-files" in refused.output) == (2, True)
+    for words in ASKED:
+        far = asked(*words)
+        near = CliRunner().invoke(app, ["-c", str(lab), "-o", "json", "ledgers", *words, "--cluster", "lab"])
+        assert far.exit_code == near.exit_code, far.output
+        assert lasting(document_of(far)) == lasting(json.loads(near.stdout)), words
+    page = asked("audit", "--html", str(tmp_path / "far.html"))
+    assert page.exit_code == 3, page.output
+    assert "probability" in (tmp_path / "far.html").read_text(encoding="utf-8").lower()
+    refused = asked("audit", "--from-files", str(tmp_path))
+    assert (refused.exit_code, "--from-files" in refused.output) == (2, True)
