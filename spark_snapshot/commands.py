@@ -156,7 +156,7 @@ def take(
     offline: Annotated[
         Path | None,
         typer.Option(
-            "--offline", metavar="DIR|FILE", help="Read ZooKeeper's folder, or etcd's snapshot file, instead."
+            "--offline", metavar="DIR|FILE", help="Read ZooKeeper's folder, etcd's snapshot file, or Parquet, instead."
         ),
     ] = None,
     root: Annotated[
@@ -177,6 +177,7 @@ def take(
     with bulk():
         from spark_snapshot.jobs.audit import AuditOrder, audit
         from spark_snapshot.sources import StorePlace
+        from syncer.config.clusters import placement_rules
 
         session = session_of(context)
         config = session.config()
@@ -190,11 +191,13 @@ def take(
             root=MetaPath(root),
             readers=readers,
             max_reads_per_s=max_reads_per_s,
+            rules=placement_rules(config, cluster),
         )
         with job_of(context, f"audit of {cluster}", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:
             found = audit(job, order)
     summary = found.manifest.summary
     harm = summary.lost_entries or summary.not_recoverable or summary.undecodable or not summary.bookies_known
+    harm = harm or (summary.spread is not None and summary.spread.not_spread)
     _end(context, found.manifest, harm=bool(harm))
 
 

@@ -15,7 +15,7 @@ from syncer.ledgers.decoding.undecodable import Undecodable
 from syncer.ledgers.nodes import BookieCookie, BookieRegistration, BookieState
 from syncer.ledgers.placement.racks import RackMap, rack_map
 from syncer.wanted.contract import REFUSED
-from syncer.wanted.ledgers import LedgerPathKind
+from syncer.wanted.ledgers import RACKS, LedgerPathKind
 
 
 @dataclass(slots=True)
@@ -27,12 +27,14 @@ class ListedBookies:
         cookies: Bookies that once had disks there.
         racks: As operators told Pulsar.
         flaws: Rows of ``UNDECODABLE``.
+        refused: Paths that may not be read, nor what lies below them.
     """
 
     states: dict[str, BookieState] = field(default_factory=dict)
     cookies: set[str] = field(default_factory=set)
     racks: RackMap = field(default_factory=RackMap)
     flaws: list[tuple[str, str, str]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, rows: Iterable[Row], root: str) -> ListedBookies:
@@ -46,6 +48,7 @@ class ListedBookies:
         for row in rows:
             path, kind, value = row["path"], row["kind"], bytes(row["value"])
             if kind == REFUSED:
+                found.refused.append(path)
                 found.flaws.append((path, kind, "it may not be read, nor what lies below it"))
             elif kind == LedgerPathKind.RACKS:
                 found.racks = rack_map(value)
@@ -69,6 +72,17 @@ class ListedBookies:
     def known(self) -> bool:
         """Some are there. Files keep none, since they are there for a session: then nobody is taken for lost."""
         return bool(self.states)
+
+    @property
+    def racks_known(self) -> bool:
+        """The racks of bookies were configured, and read without a flaw."""
+        read = not any(f"{RACKS}/".startswith(f"{path}/") for path in self.refused)
+        return read and bool(self.racks.racks) and not self.racks.flaws
+
+    @property
+    def writable(self) -> frozenset[str]:
+        """Those that take entries."""
+        return frozenset(each for each, state in self.states.items() if state is BookieState.WRITABLE)
 
     def rows(self, away: Mapping[str, int]) -> pa.RecordBatch:
         """Rows of ``BOOKIE_LIST``, in the order of their ids.

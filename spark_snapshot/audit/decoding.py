@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from spark_snapshot.audit.columns import flags
 from spark_snapshot.audit.flattening import flattened
 from spark_snapshot.audit.ledger_wire import ledger_rows
-from spark_snapshot.audit.rows import DECODED, LEDGERS, REFERENCES, REFERRED, UNDECODABLE
+from spark_snapshot.audit.rows import LEDGERS, REFERENCES, UNDECODABLE
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.managed import managed_cursor, managed_ledger, schema_ledgers
 from syncer.ledgers.decoding.undecodable import Undecodable
@@ -37,19 +37,13 @@ _Reference = tuple[int, str | None, str, int | None, int | None, int | None, boo
 
 @dataclass(frozen=True, slots=True)
 class LedgerRows:
-    """Decodes ledgers; what ``mapInArrow`` calls. Rows of ``DATED_STORE`` become rows of ``DECODED``.
+    """Decodes ledgers, a batch at a time.
 
     Args:
         root: Where BookKeeper's own paths begin.
     """
 
     root: str = ROOT
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches for each; nodes that are no ledgers are passed over."""
-        for batch in batches:
-            ledgers, flaws = self.rows(batch)
-            yield from _batches(ledgers, flaws, DECODED)
 
     def rows(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Decode a batch.
@@ -96,22 +90,12 @@ def _together(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.RecordBatch:
     return both
 
 
-def reference_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode what refers to ledgers: rows of ``STORE`` or ``DATED_STORE`` become rows of ``REFERRED``.
-
-    Args:
-        batches: Rows of managed ledgers, cursors and schemas. A value at an unfamiliar place may refer to ledgers, so
-            it is one that cannot be decoded.
-    """
-    for batch in batches:
-        yield from _batches(*references_of(batch), REFERRED)
-
-
 def references_of(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """Decode a batch of what refers to ledgers.
 
     Args:
-        batch: As for :func:`reference_rows`.
+        batch: Rows of ``STORE`` or ``DATED_STORE``: managed ledgers, cursors and schemas. A value at an unfamiliar
+            place may refer to ledgers, so it is one that cannot be decoded.
 
     Returns:
         Rows of ``REFERENCES``, and rows of ``UNDECODABLE``.
@@ -189,14 +173,3 @@ def _of_columns(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Record
     return pa.RecordBatch.from_arrays(
         [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)], schema=schema
     )
-
-
-def _batches(found: pa.RecordBatch, flaws: pa.RecordBatch, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """What was decoded, and what could not be: each in rows of the schema that holds both."""
-    for part in (found, flaws):
-        if part.num_rows:
-            held = dict(zip(part.schema.names, part.columns, strict=True))
-            columns: list[Any] = [
-                held[each.name] if each.name in held else pa.nulls(part.num_rows, each.type) for each in whole
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=whole)

@@ -14,21 +14,18 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from spark_snapshot.audit.judging import LostBookies, judgements
+from spark_snapshot.audit.ledger_files import LedgerFiles
 from spark_snapshot.audit.manifest import FinishedAudit
 from spark_snapshot.audit.rows import JUDGEMENTS, REFERENCES, as_spark
-from spark_snapshot.format.places import Place, place
-from syncer.errors import SnapshotDamaged
+from spark_snapshot.format.places import Place
 
 SHOWN: Final = 1_000
 """Topics that are named; all are counted."""
 
-_TASKS_PER_CORE: Final = 2
-_BATCH_ROWS: Final = 20_000
 _NEEDED: Final = (
     "ledger_id", "ensemble", "write_quorum", "ack_quorum", "last_entry", "length_bytes", "format_version",
     "creation_token", "created_ms", "state", "topic", "segments",
@@ -143,11 +140,8 @@ def judged_files(spark: SparkSession, files: list[Place], lost: LostBookies, *, 
         lost: Bookies that are lost.
         lacking: Also rows of ledgers that only lack a replica.
     """
-    parts = -(-_TASKS_PER_CORE * spark.sparkContext.defaultParallelism // max(len(files), 1))
-    judge = _FileJudging(tuple(each.location for each in files), parts, lost, lacking)
-    tasks = len(files) * parts
-    numbers = spark.range(0, tasks, numPartitions=max(tasks, 1))
-    return numbers.mapInArrow(judge, as_spark(_FOUND))
+    ledgers = LedgerFiles.of(spark, files)
+    return ledgers.numbers(spark).mapInArrow(_FileJudging(ledgers, lost, lacking), as_spark(_FOUND))
 
 
 def counts_in(found: DataFrame) -> LossCounts:
@@ -223,8 +217,7 @@ def _named(topics: DataFrame) -> tuple[int, tuple[str, ...]]:
 class _FileJudging:
     """Judges files, each in some parts; what ``mapInArrow`` calls."""
 
-    files: tuple[str, ...]
-    parts: int
+    ledgers: LedgerFiles
     lost: LostBookies
     lacking: bool
 
@@ -233,8 +226,7 @@ class _FileJudging:
             chosen: list[Any] = batch.column(0).to_pylist()
             for number in chosen:
                 counts = LossCounts()
-                file, part = divmod(number, self.parts)
-                for rows in _ledgers(place(self.files[file]), part, self.parts):
+                for rows in self.ledgers.rows(number, _NEEDED):
                     found = judgements(rows, self.lost)
                     counts.take(found)
                     shown = found.filter(self._shown(found))
@@ -249,21 +241,6 @@ class _FileJudging:
         # of a write quorum of 0 nothing is lacked, and all is lost
         harmed = pc.or_(_some(found.column("lost_entries")), pc.invert(recoverable.fill_null(True)))
         return pc.or_(harmed, _some(found.column("below_write_quorum"))) if self.lacking else harmed
-
-
-def _ledgers(file: Place, part: int, parts: int) -> Iterator[pa.RecordBatch]:
-    """The ledgers of a file's row groups, of which a part has every so-many-th."""
-    try:
-        with pq.ParquetFile(
-            file.path, filesystem=file.files, page_checksum_verification=True, pre_buffer=False
-        ) as opened:
-            groups = range(part, opened.num_row_groups, parts)
-            if groups:
-                yield from opened.iter_batches(
-                    _BATCH_ROWS, row_groups=list(groups), columns=list(_NEEDED), use_threads=False
-                )
-    except (pa.ArrowException, OSError) as exc:
-        raise SnapshotDamaged(f"{file} cannot be read: {exc}") from exc
 
 
 def _with_counts(rows: pa.RecordBatch, counts: pa.Array[Any]) -> pa.RecordBatch:

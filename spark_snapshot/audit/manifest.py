@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from spark_snapshot.format.files import summed
 from spark_snapshot.format.layout import is_id, region_folder
@@ -52,6 +52,28 @@ class AuditedStore(ManifestTable):
     root: str
 
 
+class AuditedSpread(ManifestTable):
+    """How ledgers are spread over racks, or regions, as these are configured.
+
+    Args:
+        over: Over which.
+        min_racks: Over how many racks brokers spread a write quorum.
+        enforced: They refuse a bookie without a rack.
+        ledgers: Ledgers that were looked at.
+        closed: Of these, the closed ones.
+        not_spread: Those with a segment that is not spread; the table ``unspread`` names them.
+        counted: Closed ones that BookKeeper's auditor would count; ``None``: which bookies are up is not known.
+    """
+
+    over: Literal["racks", "regions"]
+    min_racks: int
+    enforced: bool
+    ledgers: int = Field(ge=0)
+    closed: int = Field(ge=0)
+    not_spread: int = Field(ge=0)
+    counted: int | None = Field(ge=0)
+
+
 class AuditSummary(ManifestTable):
     """What was found, given the bookies that were not there when it was read.
 
@@ -70,6 +92,7 @@ class AuditSummary(ManifestTable):
         sets_left_out: Ledgers with absurd quorums, whose copysets were not looked for.
         bookies_known: Bookies were there; if not, as in files, nobody is taken for lost.
         bookies_away: Bookies that ledgers name and that were not there.
+        spread: How ledgers are spread; ``None``: racks are not configured, or could not be read.
     """
 
     ledgers: int = Field(ge=0)
@@ -86,6 +109,15 @@ class AuditSummary(ManifestTable):
     sets_left_out: int = Field(ge=0)
     bookies_known: bool
     bookies_away: tuple[str, ...]
+    spread: AuditedSpread | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without racks exactly what it was before these were looked at: a manifest is sealed."""
+        document: dict[str, Any] = handler(self)
+        if self.spread is None:
+            del document["spread"]
+        return document
 
 
 class AuditManifest(ManifestTable):

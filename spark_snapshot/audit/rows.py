@@ -123,10 +123,9 @@ BOOKIE_LIST: Final = _schema(
 ``rack``: as operators told Pulsar, null where they did not. ``named_by``: of one that is away the ledgers that name it.
 """
 
-DECODED: Final = pa.schema([*LEDGERS, *UNDECODABLE])
-"""Both in one table: a row is a ledger where ``why`` is null."""
-REFERRED: Final = pa.schema([*REFERENCES, *UNDECODABLE])
-"""References, and values that cannot be decoded, likewise."""
+UNSPREAD: Final = _schema({"ledger_id": pa.int64(), "topic": pa.string(), "segments": pa.int32()})
+"""A ledger that is not spread over racks, or regions, as these are configured. ``topic``: as its own metadata says.
+``segments``: how many of its segments are not."""
 
 
 def as_spark(schema: pa.Schema) -> StructType:

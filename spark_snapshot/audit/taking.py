@@ -14,13 +14,23 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from spark_snapshot.audit import frames
 from spark_snapshot.audit.bookies import ListedBookies
+from spark_snapshot.audit.columns import MOST
 from spark_snapshot.audit.judging import LostBookies
+from spark_snapshot.audit.ledger_files import LedgerFiles
 from spark_snapshot.audit.losses import LossCounts, counts_in, judged_files
-from spark_snapshot.audit.manifest import AuditedStore, AuditManifest, AuditSummary, FinishedAudit, TableFile
+from spark_snapshot.audit.manifest import (
+    AuditedSpread,
+    AuditedStore,
+    AuditManifest,
+    AuditSummary,
+    FinishedAudit,
+    TableFile,
+)
 from spark_snapshot.audit.rows import BOOKIE_LIST, COPYSETS, UNDECODABLE, as_spark
+from spark_snapshot.audit.spreading import TOLD, SpreadCounts, SpreadRule, SpreadTables
 from spark_snapshot.audit.writing import (
     COPYSETS_OF_TASKS,
     WRITTEN,
@@ -35,8 +45,9 @@ from spark_snapshot.format.drafts import SnapshotDraft
 from spark_snapshot.format.manifest import StoreFacts
 from spark_snapshot.format.places import Place
 from spark_snapshot.runtime.phases import Job
+from syncer.ledgers.auditing.spreading import USUAL_RULES, PlacementRules
 
-TABLES: Final = ("ledgers", "references", "undecodable", "bookies", "copysets")
+TABLES: Final = ("ledgers", "references", "undecodable", "bookies", "copysets", "unspread")
 
 _Files = dict[str, tuple[TableFile, ...]]
 
@@ -58,7 +69,9 @@ class AuditParts:
     ended: Callable[[], StoreFacts]
 
 
-def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: AuditParts) -> FinishedAudit:
+def take_tables(
+    job: Job, draft: SnapshotDraft, about: AuditedStore, parts: AuditParts, rules: PlacementRules = USUAL_RULES
+) -> FinishedAudit:
     """Take an audit, and publish it.
 
     Args:
@@ -66,6 +79,7 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
         draft: Where it is made.
         about: What is read.
         parts: Reads it.
+        rules: How brokers place ledgers.
 
     Raises:
         StoreError: The store does not answer, or does not let us in.
@@ -89,6 +103,10 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
     with job.phase("judge", f"judging the ledgers of {cluster}"):
         ledgers = [here / "ledgers" / each.name for each in files.get("ledgers", ())]
         counts = counts_in(judged_files(job.session, ledgers, lost, lacking=False))
+    spread = None
+    if bookies.racks_known:
+        with job.phase("spread", f"looking how the ledgers of {cluster} are spread"):
+            files["unspread"], spread = _spread(job, here, ledgers, bookies, rules)
     with job.phase("copysets", f"counting the copysets of {cluster}"):
         files["copysets"] = _copysets(job, here, files.pop(COPYSETS_OF_TASKS, ()))
     with TaskTables(here.location, bookies=BOOKIE_LIST, undecodable=UNDECODABLE) as tables:
@@ -99,19 +117,46 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
     manifest = AuditManifest(
         id=draft.id,
         about=about.model_copy(update={"store": store}),
-        summary=_summary(counts, files, here, left_out, bookies),
-        tables={table: files.get(table, ()) for table in TABLES},
+        summary=_summary(counts, files, here, left_out, bookies, spread),
+        tables={table: files.get(table, ()) for table in TABLES if table != "unspread" or spread is not None},
     ).sealed()
     return FinishedAudit(draft.publish(manifest, [table for table in TABLES if files.get(table)]), manifest)
 
 
+def _spread(
+    job: Job, here: Place, ledgers: list[Place], bookies: ListedBookies, rules: PlacementRules
+) -> tuple[tuple[TableFile, ...], AuditedSpread]:
+    """Hold ledgers against racks, or regions: those that are not spread as a table, and all in numbers."""
+    writable = bookies.writable if bookies.known else None
+    rule = SpreadRule(racks=dict(bookies.racks.racks), rules=rules, writable=writable)
+    files = LedgerFiles.of(job.session, ledgers)
+    look = SpreadTables(here.location, files, rule)
+    told = files.numbers(job.session).mapInArrow(look, as_spark(TOLD)).collect()
+    counts = SpreadCounts()
+    for row in told:
+        if row["table"] is None:
+            counts.add(row.asDict())
+    spread = AuditedSpread(
+        over="regions" if rules.regions else "racks",
+        min_racks=rules.policy.min_racks,
+        enforced=rules.policy.enforced,
+        ledgers=counts.ledgers,
+        closed=counts.closed,
+        not_spread=counts.not_spread,
+        counted=None if writable is None else counts.counted or 0,
+    )
+    return files_told(row for row in told if row["table"] is not None).get("unspread", ()), spread
+
+
 def _copysets(job: Job, here: Place, files: tuple[TableFile, ...]) -> tuple[TableFile, ...]:
-    """Put what tasks have found together."""
+    """Put what tasks have found together: each set once."""
     if not files:
         return ()
     schema = as_spark(COPYSETS)
     rows = job.session.read.schema(schema).parquet(*((here / COPYSETS_OF_TASKS / each.name).location for each in files))
-    frames.merged(rows).write.options(compression="zstd").parquet((here / "copysets").location)
+    sums = [F.coalesce(F.try_sum(name), F.lit(MOST)).alias(name) for name in ("ledgers", "entries", "bytes")]
+    merged = rows.groupBy("kind", "bookies").agg(*sums)
+    merged.write.options(compression="zstd").parquet((here / "copysets").location)
     return files_written(here / "copysets")
 
 
@@ -119,7 +164,14 @@ def _both(some: _Files, more: _Files) -> _Files:
     return {table: some.get(table, ()) + more.get(table, ()) for table in {*some, *more}}
 
 
-def _summary(counts: LossCounts, files: _Files, here: Place, left_out: int, bookies: ListedBookies) -> AuditSummary:
+def _summary(
+    counts: LossCounts,
+    files: _Files,
+    here: Place,
+    left_out: int,
+    bookies: ListedBookies,
+    spread: AuditedSpread | None,
+) -> AuditSummary:
     flaws = Counter[str]()
     for each in files.get("undecodable", ()):
         file = here / "undecodable" / each.name
@@ -140,4 +192,5 @@ def _summary(counts: LossCounts, files: _Files, here: Place, left_out: int, book
         sets_left_out=left_out,
         bookies_known=bookies.known,
         bookies_away=tuple(sorted(counts.named)),
+        spread=spread,
     )

@@ -17,6 +17,7 @@ from spark_snapshot.format.places import Place
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources import StorePlace
 from syncer.errors import SnapshotRefused
+from syncer.ledgers.auditing.spreading import USUAL_RULES, PlacementRules
 from syncer.model import MetaPath
 from syncer.version import made_by
 from syncer.wanted.ledgers import LEDGERS_ROOT, LedgerPart, ledger_paths
@@ -33,6 +34,7 @@ class AuditOrder:
         root: Where BookKeeper's own paths begin.
         readers: How many read at once; the session's parallelism, at most 8, when not given.
         max_reads_per_s: Paths of a live store that all of them together ask for in a second.
+        rules: How the cluster's brokers place ledgers.
     """
 
     cluster: str
@@ -41,6 +43,7 @@ class AuditOrder:
     root: MetaPath = LEDGERS_ROOT
     readers: int | None = None
     max_reads_per_s: int | None = None
+    rules: PlacementRules = USUAL_RULES
 
 
 def audit(job: Job, order: AuditOrder) -> FinishedAudit:
@@ -86,4 +89,4 @@ def audit(job: Job, order: AuditOrder) -> FinishedAudit:
             bookies=lambda: read(LedgerPart.BOOKIES),
             ended=ended,
         )
-        return take_tables(job, draft, about, parts)
+        return take_tables(job, draft, about, parts, order.rules)

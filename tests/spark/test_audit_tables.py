@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,12 +29,15 @@ from spark_snapshot.jobs.audit import AuditOrder, audit
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources import StorePlace
 from syncer.errors import NotFound, SnapshotDamaged, SnapshotInvalid, SnapshotRefused, SyncerError
+from syncer.ledgers.auditing.spreading import PlacementRules
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.messages import MESSAGES
 from syncer.ledgers.judging.ledger import judge
 from syncer.ledgers.losses.copysets import Copysets
 from syncer.ledgers.losses.impact import loss_impact
 from syncer.ledgers.metadata import LedgerMetadata
+from syncer.ledgers.placement.adherence import RackPolicy, adheres_as_configured, adheres_as_counted
+from syncer.ledgers.placement.racks import RackMap
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig
 from tests.bench.ledger_values import bookie, values
@@ -132,6 +136,58 @@ def test_an_audit_has_all_its_tables_and_says_what_was_found(
     assert bookies[bookie(0)]["rack"] == "/r1"
 
 
+def test_every_ledger_is_a_row_with_all_that_its_value_says(
+    spark: SparkSession, finished: FinishedAudit, ledgers: list[LedgerMetadata]
+) -> None:
+    found = spark.read.parquet(*(each.location for each in finished.files("ledgers"))).collect()
+    rows = {row["ledger_id"]: row.asDict(recursive=True) for row in found}
+    assert len(found) == len(rows) == len(ledgers)
+    for ledger in ledgers:
+        row = rows[ledger.ledger_id]
+        assert (row["ensemble"], row["write_quorum"], row["ack_quorum"]) == ledger.quorums
+        wanted = (ledger.state, ledger.last_entry, ledger.length_bytes, 7)
+        assert (row["state"], row["last_entry"], row["length_bytes"], row["created_ms"]) == wanted
+        assert [(each["first_entry"], tuple(each["bookies"])) for each in row["segments"]] == list(ledger.segments)
+
+
+def test_ledgers_are_held_against_racks_as_without_spark(
+    spark: SparkSession, tmp_path: Path, ledgers: list[LedgerMetadata]
+) -> None:
+    racks = RackMap({bookie(number): f"/r{number % 3}" for number in range(50)})
+    document = json.dumps({"default": {each: {"rack": rack} for each, rack in racks.racks.items()}}).encode()
+    configured = rows_of(spark, [("/bookies", "racks", document)])
+    rules = PlacementRules(policy=RackPolicy(min_racks=3))
+    parts = AuditParts(
+        ledgers=lambda: ledger_rows(spark),
+        references=lambda: reference_rows(spark),
+        bookies=lambda: bookie_rows(spark).where("kind <> 'racks'").union(configured),
+        ended=lambda: ENDED,
+    )
+    with begun(place(tmp_path), "green", taken_at_ms=about().taken_at_ms) as draft:
+        audited = take_tables(Job(spark), draft, about(), parts, rules)
+    reopened = open_audit(audited.place)
+    verify_audit(reopened)
+    spread = reopened.manifest.summary.spread
+    assert spread is not None
+    wanted = {
+        ledger.ledger_id: sum(
+            not adheres_as_configured(names, ledger.quorums.write, racks, rules.policy) for _, names in ledger.segments
+        )
+        for ledger in ledgers
+    }
+    rows = spark.read.parquet(*(each.location for each in reopened.files("unspread"))).collect()
+    assert {row["ledger_id"]: row["segments"] for row in rows} == {each: n for each, n in wanted.items() if n}
+    assert 0 < spread.not_spread == len(rows) < len(ledgers)
+    assert (spread.over, spread.min_racks, spread.ledgers) == ("racks", 3, len(ledgers))
+    up = frozenset(map(bookie, range(49))) - {*AWAY}
+    closed = [ledger for ledger in ledgers if ledger.is_closed]
+    assert spread.counted == sum(
+        not all(adheres_as_counted(names, each.quorums.write, racks, up, rules.policy) for _, names in each.segments)
+        for each in closed
+    )
+    assert spread.closed == len(closed)
+
+
 def test_copysets_are_those_of_the_pure_rules(
     spark: SparkSession, finished: FinishedAudit, ledgers: list[LedgerMetadata]
 ) -> None:
@@ -182,7 +238,7 @@ def test_an_audit_is_opened_and_damage_is_seen(spark: SparkSession, tmp_path: Pa
     verify_audit(audited)
     assert {each.name for each in tmp_path.joinpath("green").iterdir()} == {audited.place.name, ".lock"}
     assert {each.name for each in tmp_path.joinpath("green", audited.place.name).iterdir()} == {
-        MANIFEST, "ledgers", "references", "undecodable", "bookies", "copysets",
+        MANIFEST, "ledgers", "references", "undecodable", "bookies", "copysets", "unspread",
     }  # fmt: skip
     file = audited.files("ledgers")[0].local
     assert file is not None

@@ -37,6 +37,11 @@ class PlacementRules:
     policy: RackPolicy = field(default_factory=RackPolicy)
     regions: bool = False
 
+    @property
+    def held_against(self) -> RackPolicy:
+        """Over how many places a write quorum is to be spread: racks by the policy, or two regions."""
+        return RackPolicy() if self.regions else self.policy
+
 
 USUAL_RULES: Final = PlacementRules()
 

@@ -41,7 +41,7 @@ def adheres_as_counted(
         policy: The brokers', or the auditor's.
     """
     known = [racks.rack(bookie) if bookie in writable else None for bookie in ensemble]
-    return _spread(known, write, policy)
+    return is_spread(known, write, policy)
 
 
 def adheres_as_configured(ensemble: Sequence[str], write: int, racks: RackMap, policy: RackPolicy) -> bool:
@@ -53,7 +53,7 @@ def adheres_as_configured(ensemble: Sequence[str], write: int, racks: RackMap, p
         racks: Of the bookies.
         policy: The brokers', or the auditor's.
     """
-    return _spread([racks.rack(bookie) for bookie in ensemble], write, policy)
+    return is_spread([racks.rack(bookie) for bookie in ensemble], write, policy)
 
 
 def spans_regions(ensemble: Sequence[str], write: int, racks: RackMap, min_regions: int = MIN_RACKS) -> bool:
@@ -65,11 +65,17 @@ def spans_regions(ensemble: Sequence[str], write: int, racks: RackMap, min_regio
         racks: Of the bookies; a region is the first part of a rack.
         min_regions: Over how many.
     """
-    return _spread([racks.region(bookie) for bookie in ensemble], write, RackPolicy(min_regions))
+    return is_spread([racks.region(bookie) for bookie in ensemble], write, RackPolicy(min_regions))
 
 
-def _spread(places: Sequence[str | None], write: int, policy: RackPolicy) -> bool:
-    """Whether each run of as many places as the write quorum, round the end too, has enough that are known."""
+def is_spread(places: Sequence[str | None], write: int, policy: RackPolicy) -> bool:
+    """Tell whether each run of as many places as the write quorum, round the end too, has enough that are known.
+
+    Args:
+        places: Racks, or regions, of an ensemble's bookies; ``None``: not known.
+        write: The write quorum.
+        policy: The brokers', or the auditor's.
+    """
     if write < 1 or not places:
         return True
     wanted = min(write, policy.min_racks)

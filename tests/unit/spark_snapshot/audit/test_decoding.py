@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
-from spark_snapshot.audit.decoding import LedgerRows, reference_rows
-from spark_snapshot.audit.rows import DECODED, REFERRED
+from spark_snapshot.audit.decoding import LedgerRows, references_of
+from spark_snapshot.audit.rows import LEDGERS, REFERENCES, UNDECODABLE
 from syncer.ledgers.decoding.messages import MESSAGES
 from syncer.ledgers.metadata import LedgerMetadata, LedgerOrigin, LedgerState, Quorums, Segment
 from syncer.wanted.contract import REFUSED
@@ -50,18 +49,15 @@ def batch(*rows: tuple[str, str, bytes]) -> pa.RecordBatch:
     )
 
 
-def rows_of(found: Iterable[pa.RecordBatch], schema: pa.Schema) -> list[dict[str, Any]]:
-    batches = list(found)
-    assert all(each.schema == schema for each in batches)
-    return [row for each in batches for row in each.to_pylist()]
-
-
-def flaws_of(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(row["path"], row["kind"]) for row in rows if row["why"]]
+def flaws_of(flaws: pa.RecordBatch) -> list[tuple[str, str]]:
+    assert flaws.schema == UNDECODABLE
+    return [(row["path"], row["kind"]) for row in flaws.to_pylist() if row["why"]]
 
 
 def test_a_ledger_is_a_row() -> None:
-    (row,) = rows_of(LedgerRows()([batch((PATH, LedgerPathKind.LEDGER, binary_value(LEDGER)))]), DECODED)
+    found, flaws = LedgerRows().rows(batch((PATH, LedgerPathKind.LEDGER, binary_value(LEDGER))))
+    assert (found.schema, flaws.num_rows) == (LEDGERS, 0)
+    (row,) = found.to_pylist()
     assert row == {
         "ledger_id": 42,
         "state": "closed",
@@ -80,9 +76,6 @@ def test_a_ledger_is_a_row() -> None:
             {"first_entry": 0, "bookies": ["a:1", "b:1", "c:1"]},
             {"first_entry": 9, "bookies": ["a:1", "b:1", "b:1"]},
         ],
-        "path": None,
-        "kind": None,
-        "why": None,
     }
 
 
@@ -94,9 +87,9 @@ def test_what_cannot_be_decoded_or_read_is_a_row_and_the_rest_is_decoded() -> No
         ("/ledgers/00/0007", REFUSED, b""),
         ("/ledgers/idgen", LedgerPathKind.LEDGER, b""),
     )
-    rows = rows_of(LedgerRows()([given]), DECODED)
-    assert [row["ledger_id"] for row in rows if row["why"] is None] == [42]
-    assert flaws_of(rows) == [
+    found, flaws = LedgerRows().rows(given)
+    assert found.column("ledger_id").to_pylist() == [42]
+    assert flaws_of(flaws) == [
         ("/ledgers/00/0000/L0001", "ledger"),
         ("/ledgers/00/0000/no-ledger", "ledger"),
         ("/ledgers/00/0007", REFUSED),
@@ -104,21 +97,19 @@ def test_what_cannot_be_decoded_or_read_is_a_row_and_the_rest_is_decoded() -> No
 
 
 def test_another_root_is_that_of_other_ledgers() -> None:
-    given = [batch(("/here/ledgers/00/0000/L0042", LedgerPathKind.LEDGER, binary_value(LEDGER)))]
-    assert rows_of(LedgerRows()(given), DECODED) == []
-    assert len(rows_of(LedgerRows("/here/ledgers")(given), DECODED)) == 1
+    given = batch(("/here/ledgers/00/0000/L0042", LedgerPathKind.LEDGER, binary_value(LEDGER)))
+    assert [each.num_rows for each in LedgerRows().rows(given)] == [0, 0]
+    assert [each.num_rows for each in LedgerRows("/here/ledgers").rows(given)] == [1, 0]
 
 
-@pytest.mark.parametrize("decode", [LedgerRows(), reference_rows])
-def test_of_nothing_nothing_comes(
-    decode: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-) -> None:
-    assert [row for each in decode([batch()]) for row in each.to_pylist()] == []
+@pytest.mark.parametrize("decode", [LedgerRows().rows, references_of])
+def test_of_nothing_nothing_comes(decode: Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]) -> None:
+    assert [each.num_rows for each in decode(batch())] == [0, 0]
 
 
 def test_the_collector_is_left_as_it_was() -> None:
     assert gc.isenabled()
-    list(LedgerRows()([batch((PATH, LedgerPathKind.LEDGER, binary_value(LEDGER)))]))
+    LedgerRows().rows(batch((PATH, LedgerPathKind.LEDGER, binary_value(LEDGER))))
     assert gc.isenabled()
 
 
@@ -144,7 +135,9 @@ def test_references_are_rows_by_role() -> None:
         ("/schemas/acme/orders/t", LedgerPathKind.SCHEMA, schema.SerializeToString()),
         ("/managed-ledgers/acme/orders/persistent/new", LedgerPathKind.MANAGED_LEDGER, b""),
     )
-    rows = rows_of(reference_rows([given]), REFERRED)
+    found, flaws = references_of(given)
+    assert (found.schema, flaws.num_rows) == (REFERENCES, 0)
+    rows = found.to_pylist()
     assert {row["topic"] for row in rows} == {"persistent://acme/orders/t"}
     shown = ("ledger_id", "role", "entries", "size_bytes", "closed_ms", "offloaded", "bookkeeper_deleted")
     assert [tuple(row[name] for name in shown) for row in rows] == [
@@ -167,12 +160,12 @@ def test_what_may_refer_to_ledgers_and_is_not_understood_is_told() -> None:
         ("/schemas", REFUSED, b""),
         ("/ledgers/available/host:3181", LedgerPathKind.BOOKIE, b""),
     )
-    rows = rows_of(reference_rows([given]), REFERRED)
-    assert flaws_of(rows) == [
+    found, flaws = references_of(given)
+    assert flaws_of(flaws) == [
         (TOPIC, "managed-ledger"),
         (f"{TOPIC}/sub", "cursor"),
         ("/schemas/acme/orders/t", "schema"),
         ("/managed-ledgers/plain", "unfamiliar"),
         ("/schemas", REFUSED),
     ]
-    assert len(rows) == len(flaws_of(rows))
+    assert found.num_rows == 0

@@ -11,9 +11,9 @@ import pytest
 
 from spark_snapshot.audit.flattening import flattened
 from spark_snapshot.audit.judging import LostBookies, judgements
-from spark_snapshot.audit.losses import LossCounts, _ledgers
+from spark_snapshot.audit.ledger_files import LedgerFiles
+from spark_snapshot.audit.losses import LossCounts
 from spark_snapshot.audit.rows import LEDGERS
-from spark_snapshot.format.places import place
 from syncer.errors import SnapshotDamaged
 from syncer.ledgers.metadata import LedgerMetadata, LedgerOrigin, LedgerState, Quorums, Segment
 
@@ -45,7 +45,7 @@ def test_parts_of_a_file_are_all_of_it(parts: int, tmp_path: Path) -> None:
     found: list[Any] = [
         number
         for part in range(parts)
-        for rows in _ledgers(place(tmp_path / "ledgers"), part, parts)
+        for rows in LedgerFiles((str(tmp_path / "ledgers"),), parts).rows(part, ("ledger_id",))
         for number in rows.column("ledger_id").to_pylist()
     ]
     assert sorted(found) == list(range(70))
@@ -54,7 +54,7 @@ def test_parts_of_a_file_are_all_of_it(parts: int, tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "ledgers").write_bytes(b"PAR1")
     with pytest.raises(SnapshotDamaged):
-        list(_ledgers(place(tmp_path / "ledgers"), 0, 1))
+        list(LedgerFiles((str(tmp_path / "ledgers"),), 1).rows(0, ("ledger_id",)))
 
 
 def test_counts_of_parts_add_up_and_travel_as_text() -> None:
