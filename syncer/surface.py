@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -20,10 +17,9 @@ from syncer import metrics
 from syncer.attempts import AttemptTrail
 from syncer.bus.contract import Role
 from syncer.config.model import Config
-from syncer.daemon import Daemon, cause_of, supervise
+from syncer.daemon import Daemon
 from syncer.documents.status import StatusDocument
 from syncer.errors import StateUnavailable, SyncerError
-from syncer.inspection.inquiries.auditor import AuditorApart
 from syncer.inspection.move_watch import MovesSeen, MoveWatch
 from syncer.inspection.status import collect
 from syncer.metrics import Metrics, ledgers, load_history, migrations, moves, notices, streams
@@ -32,15 +28,12 @@ from syncer.notifier.notifier import Notifier
 from syncer.serving import Doors
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import Status
-from syncer.version import version
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 log = structlog.get_logger()
 
-YOUNG_OBJECTS: Final = 20_000
-"""New objects between two looks of the garbage collector: most of a batch lives and dies between them."""
 REFRESH_S: Final = 2.0
 SILENT_S: Final = 5.0
 """A sidecar database that has not answered a look for so long is taken as gone."""
@@ -315,25 +308,3 @@ class Surface:
             self._metrics.lag(region, seconds)
         for stage, seconds in driver.take_timings():
             self._metrics.stage(stage, seconds)
-
-
-def run(config: Config, config_file: Path | None = None) -> None:
-    """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
-    if config.api.enabled:
-        config.api.exposure()  # before anything is opened: where it is half protected, nothing starts
-    os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
-    daemon = Daemon(config, config_file=config_file, auditor=AuditorApart(config))
-
-    async def settle() -> None:
-        """Let the garbage collector pass by what stays anyway: to look through it cost a tenth of a busy daemon."""
-        await daemon.started.wait()
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-
-    notifier = Notifier(daemon)
-    beside = (Surface(daemon, version=version(), notifier=notifier).serve,) if config.api.enabled else ()
-    try:
-        anyio.run(supervise, daemon, settle, notifier.run, *beside)
-    except BaseExceptionGroup as group:
-        raise cause_of(group) from group

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab.leash import PR_SET_PDEATHSIG
-from syncer import surface
+from syncer import running
 from syncer.config import load
 from syncer.log import configure
 from syncer.replication.antientropy import exchanges, part
@@ -49,7 +49,7 @@ def start(config: Path, log: Path) -> BaseProcess:
 
 def leashed(work: Callable[..., None], *arguments: object) -> BaseProcess:
     """Start a process, forked from one that has loaded the program; it ends when this one does."""
-    _FORGE.set_forkserver_preload([__name__, "tests.hostile.commands"])
+    _FORGE.set_forkserver_preload([__name__, "tests.hostile.commands", "syncer.surface"])
     process = _FORGE.Process(target=_on_leash, args=(work, *arguments), daemon=True)
     process.start()
     return process
@@ -67,4 +67,4 @@ def _run(config: str, log: str) -> None:
     hasten()
     settings = load(Path(config))
     configure(level=settings.log.level, form="json")
-    surface.run(settings, Path(config))
+    running.run(settings, Path(config))

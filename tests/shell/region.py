@@ -11,7 +11,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -40,6 +39,7 @@ from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
+from tests.support.forked import ForkedRegion
 
 DEADLINE_S = 60.0
 POLL_S = 0.02
@@ -82,7 +82,7 @@ class Site:
     ahead_ms: int = 0
     shared: str = ""
     writer: OutsideWriter = field(init=False)
-    process: subprocess.Popen[bytes] | None = None
+    process: ForkedRegion | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -137,9 +137,7 @@ class Site:
         assert self.process is None
         file = self.folder / "syncer.yaml"
         file.write_text(self.dumped(**overrides), encoding="utf-8")
-        with (self.folder / "daemon.log").open("ab") as log:
-            command = [sys.executable, "-m", "syncer.demo.region", str(file), str(self.ahead_ms)]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.process = ForkedRegion(str(file), str(self.ahead_ms), log=self.folder / "daemon.log")
 
     def dumped(self, **overrides: Any) -> str:
         """The configuration as a file's text."""

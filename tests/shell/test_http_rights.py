@@ -10,7 +10,8 @@ from anyio import to_thread
 
 from deploy.lab.ports import free_ports
 from syncer.errors import ConfigError
-from syncer.surface import Surface, run
+from syncer.running import run
+from syncer.surface import Surface
 from tests.shell.conftest import MakeSite
 from tests.shell.region import active, until
 from tests.shell.test_slow_clients import asked

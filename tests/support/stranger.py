@@ -44,7 +44,7 @@ def outcome(arguments):
 
 warm, commands = sys.argv[1], json.loads(sys.argv[2])
 if any("run" in command for command in commands):
-    import syncer.log, syncer.surface
+    import syncer.log, syncer.running, syncer.surface
 for command in commands if warm else ():
     for config in (warm, warm + ".absent"):
         outcome([*(["status"] if "run" in command else command), "--config", config])

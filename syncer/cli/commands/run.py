@@ -22,7 +22,7 @@ def run(
     ] = None,
 ) -> None:
     """Run the daemon of this region until SIGTERM."""
-    from syncer import log, surface
+    from syncer import log, running
     from syncer.config import load
     from syncer.config.showing import secrets_of
 
@@ -32,7 +32,7 @@ def run(
     except ConfigDenied as exc:  # no restart of the service mends it, as no other bad configuration
         raise ConfigError(exc.message, hint=exc.hint) from exc
     log.configure(level=config.log.level, form=config.log.format, secrets=secrets_of(config))
-    surface.run(config, session.config_path)
+    running.run(config, session.config_path)
 
 
 def demo() -> None:
