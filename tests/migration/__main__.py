@@ -17,7 +17,7 @@ from tests.migration.schedules.campaign import SUMS, Campaign, errands, play, ru
 from tests.migration.schedules.profiles import PROFILES
 from tests.migration.schedules.troubles import TROUBLES
 
-SEEDS: Final = 5_000 if LONG else 500
+SEEDS: Final = 5_000 if LONG else 300
 ENOUGH: Final = 400
 """Schedules of all profiles that surely meet every trouble; fewer may well not."""
 ENDS: Final = ("closed", "rolled-back")

@@ -186,6 +186,7 @@ def lied(pulsar_pair: PulsarPair, tmp_path: Path) -> Iterator[Lied]:
         lied.stop()
 
 
+@pytest.mark.slow  # the short form has tests/shell/test_hearsay.py
 def test_what_a_member_says_of_others_stops_nobody(lied: Lied, tmp_path: Path) -> None:
     """First of these two regions and their databases, then of rules and regions that nobody has; then it has a key."""
     says_of_living_regions(lied)

@@ -104,6 +104,7 @@ def test_bringing_up_what_is_up_changes_no_process(pulsar_pair: PulsarPair) -> N
     assert [cluster.broker.pid() for cluster in clusters] == before
 
 
+@pytest.mark.slow  # the short form kills one in tests/real/test_bus_pulsar.py
 def test_a_killed_broker_serves_again_with_its_bookie(pulsar_pair: PulsarPair) -> None:
     cluster = pulsar_pair.clusters["us-east"]
     cluster.kill(Part.BROKER)

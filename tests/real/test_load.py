@@ -128,6 +128,7 @@ async def test_a_cluster_of_the_modular_manager_is_read_whole(tmp_path: Path) ->
     assert group.value == ""
 
 
+@pytest.mark.slow
 async def test_a_cluster_of_the_extensible_manager_is_heard(tmp_path: Path) -> None:
     with running(tmp_path, EXTENSIBLE) as cluster, sending(cluster) as producer:
         store = ZooKeeperStore(ZooKeeperConfig(hosts=cluster.store.endpoint))

@@ -126,7 +126,7 @@ async def during(task: Callable[[], Any], seconds: Callable[[], Any]) -> None:
         tasks.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("how", ["killed", "stopped"])
+@pytest.mark.parametrize("how", ["killed", pytest.param("stopped", marks=pytest.mark.slow)])
 async def test_the_standby_takes_over_when_the_active_one_is_gone(
     pair: Pair,
     bus_file: Path,  # noqa: F811
@@ -202,7 +202,7 @@ async def test_a_frozen_one_that_wakes_up_writes_and_commits_nothing(pair: Pair,
     assert pair.west.status().counts.conflicts == 0
 
 
-@pytest.mark.parametrize("how", ["stopped", "killed", "frozen"])
+@pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.slow), "killed", "frozen"])
 async def test_a_database_that_is_away_for_a_while_gets_everything_afterwards(
     pair: Pair,
     postgres_server: PostgresServer,

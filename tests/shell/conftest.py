@@ -49,7 +49,7 @@ def west(make_site: MakeSite) -> Site:
     return make_site("west")
 
 
-@pytest.fixture(params=["stranger", "member", "open"])
+@pytest.fixture(params=["stranger", "member", pytest.param("open", marks=pytest.mark.slow)])
 def peer(request: pytest.FixtureRequest) -> str:
     """Who is hostile: one without the key, one with it, or anybody where there is none."""
     return str(request.param)

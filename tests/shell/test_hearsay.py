@@ -27,7 +27,7 @@ SILENCE: Final = {"silence": "5s"}
 """More than a machine stalls."""
 
 
-@pytest.fixture(params=["member", "open"])
+@pytest.fixture(params=["member", pytest.param("open", marks=pytest.mark.slow)])
 def mouth(request: pytest.FixtureRequest) -> Keyring:
     """What the liar signs with."""
     return keyring("ours") if request.param == "member" else UNSIGNED

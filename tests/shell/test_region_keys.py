@@ -356,6 +356,7 @@ async def test_the_pair_of_one_region_is_rotated_without_a_gap(make_site: MakeSi
             )
 
 
+@pytest.mark.slow  # the short form goes there from a key of the group
 @pytest.mark.timeout(400)
 async def test_a_group_without_any_key_gets_keys_of_regions_without_a_gap(make_site: MakeSite, tmp_path: Path) -> None:
     sites = [make_site(name) for name in REGIONS]

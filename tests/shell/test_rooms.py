@@ -22,7 +22,7 @@ LARGE: Final = "x" * 20_000
 PATHS: Final = 30
 
 
-@pytest.fixture(params=["member", "open"])
+@pytest.fixture(params=["member", pytest.param("open", marks=pytest.mark.slow)])
 def peer(request: pytest.FixtureRequest) -> str:
     """Who it is: with the key, or where there is none; nothing of who lacks it is folded."""
     return str(request.param)

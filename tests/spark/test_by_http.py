@@ -365,6 +365,7 @@ def test_three_regions_are_made_equal_whenever_their_daemons_are_killed(
         play(group, delay_s)
 
 
+@pytest.mark.slow  # the short form has tests/contract/test_decided_at_once.py
 def test_of_two_people_who_decide_one_hold_one_wins_and_the_other_is_told_what_is_there(
     pulsar_pair: PulsarPair, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ _SUPPRESSED = (HealthCheck.too_slow,)
 
 def load_profile() -> None:
     """Have every test take the profile that the environment names."""
-    settings.register_profile("default", max_examples=100, stateful_step_count=25, deadline=None)
+    settings.register_profile("default", max_examples=50, stateful_step_count=25, deadline=None)
     for name, examples, steps in (("proof", 250, 40), ("long", 1_000, 80)):
         settings.register_profile(
             name,
