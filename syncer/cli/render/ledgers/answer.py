@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.documents.document import Document
+from syncer.documents.ledgers.audit import LedgersSpreadDocument
 from syncer.documents.ledgers.read import LedgersReadDocument
 from syncer.documents.words import counted, moment
 
@@ -74,3 +75,15 @@ def sized(count: int) -> str:
         size /= _STEP
         unit += 1
     return f"{count} B" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def spread_told(spread: LedgersSpreadDocument) -> str:
+    """Say how ledgers are spread over racks, or regions.
+
+    Args:
+        spread: How they are.
+    """
+    over = "2 regions" if spread.over == "regions" else f"{spread.min_racks} racks"
+    found = spread.counted_by_auditor
+    auditor = "" if found is None else f"; BookKeeper's auditor would count {found} of {spread.closed} closed ones"
+    return f"{spread.ledgers - spread.not_spread} of {counted(spread.ledgers, 'ledger')} over at least {over}{auditor}"

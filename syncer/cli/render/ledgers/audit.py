@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from syncer.cli.render import output
-from syncer.cli.render.ledgers.answer import rests_on, sized
+from syncer.cli.render.ledgers.answer import rests_on, sized, spread_told
 from syncer.cli.render.output import say
-from syncer.documents.ledgers.audit import LedgerAuditDocument, LedgersSpreadDocument, ReplicaTallyDocument
-from syncer.documents.words import counted as counted_of
+from syncer.documents.ledgers.audit import LedgerAuditDocument, ReplicaTallyDocument
 
 
 def draw_audit(found: LedgerAuditDocument) -> None:
@@ -28,7 +27,7 @@ def draw_audit(found: LedgerAuditDocument) -> None:
     bookies = ((each.bookie, each.state.value, each.rack, each.has_cookie) for each in found.bookies)
     output.table(("bookie", "state", "rack", "cookie"), bookies)
     if found.spread is not None:
-        say(_spread(found.spread))
+        say(f"spread: {spread_told(found.spread)}")
     output.table(
         ("severity", "code", "count", "what"),
         ((each.severity.value, each.code.value, each.count, each.what) for each in found.findings),
@@ -40,16 +39,6 @@ def draw_audit(found: LedgerAuditDocument) -> None:
             say(f"{finding.code.value}: {', '.join(finding.names)}{more}")
         say(f"hint: {finding.remedy}")
     rests_on(found.read)
-
-
-def _spread(spread: LedgersSpreadDocument) -> str:
-    over = "2 regions" if spread.over == "regions" else f"{spread.min_racks} racks"
-    counted = spread.counted_by_auditor
-    auditor = "" if counted is None else f"; BookKeeper's auditor would count {counted} of {spread.closed} closed ones"
-    return (
-        f"spread: {spread.ledgers - spread.not_spread} of {counted_of(spread.ledgers, 'ledger')} over at least {over}"
-        f"{auditor}"
-    )
 
 
 def _tally_row(name: str, tally: ReplicaTallyDocument) -> tuple[object, ...]:

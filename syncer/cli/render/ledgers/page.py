@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from syncer.cli.render.ledgers.answer import sized
+from syncer.cli.render.ledgers.answer import sized, spread_told
 from syncer.documents.ledgers.audit import (
     LedgerAuditDocument,
     LossOverviewDocument,
@@ -63,6 +64,10 @@ def _body(found: LedgerAuditDocument) -> Iterator[str]:
     yield charts.stacked([(each.name or "(no reference)", _entries(each)) for each in groups], "entries", CLASSES)
     if found.loss is not None:
         yield from _losses(found.loss)
+    if found.spread is not None:
+        yield f"<h2>Spread over {found.spread.over}</h2>"
+        yield f"<p>{_clean(spread_told(found.spread))}.</p>"
+        yield charts.columns(dict(sorted(Counter(each.rack for each in found.bookies).items())), "bookies")
     yield "<h2>Why bytes are kept</h2>"
     yield _table(
         ("kept for", "ledgers", "bytes", "on disks", "ledgers unknown"),
