@@ -1,4 +1,4 @@
-"""What ``syncer run`` does: a region's daemon, with its HTTP surface where it is configured, until it is ended."""
+"""The program ``syncer run``: a region's daemon, with its HTTP surface where it is configured, until it is ended."""
 
 from __future__ import annotations
 
