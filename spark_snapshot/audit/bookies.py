@@ -10,12 +10,13 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from spark_snapshot.audit.rows import BOOKIE_LIST, UNDECODABLE
+from syncer.ledgers.auditing.spreading import racks_were_read
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.undecodable import Undecodable
 from syncer.ledgers.nodes import BookieCookie, BookieRegistration, BookieState
 from syncer.ledgers.placement.racks import RackMap, rack_map
 from syncer.wanted.contract import REFUSED
-from syncer.wanted.ledgers import RACKS, LedgerPathKind
+from syncer.wanted.ledgers import LedgerPathKind
 
 
 @dataclass(slots=True)
@@ -27,14 +28,12 @@ class ListedBookies:
         cookies: Bookies that once had disks there.
         racks: As operators told Pulsar.
         flaws: Rows of ``UNDECODABLE``.
-        refused: Paths that may not be read, nor what lies below them.
     """
 
     states: dict[str, BookieState] = field(default_factory=dict)
     cookies: set[str] = field(default_factory=set)
     racks: RackMap = field(default_factory=RackMap)
     flaws: list[tuple[str, str, str]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, rows: Iterable[Row], root: str) -> ListedBookies:
@@ -48,7 +47,6 @@ class ListedBookies:
         for row in rows:
             path, kind, value = row["path"], row["kind"], bytes(row["value"])
             if kind == REFUSED:
-                found.refused.append(path)
                 found.flaws.append((path, kind, "it may not be read, nor what lies below it"))
             elif kind == LedgerPathKind.RACKS:
                 found.racks = rack_map(value)
@@ -76,8 +74,7 @@ class ListedBookies:
     @property
     def racks_known(self) -> bool:
         """The racks of bookies were configured, and read without a flaw."""
-        read = not any(f"{RACKS}/".startswith(f"{path}/") for path in self.refused)
-        return read and bool(self.racks.racks) and not self.racks.flaws
+        return racks_were_read(self.racks, [path for path, kind, _ in self.flaws if kind == REFUSED])
 
     @property
     def writable(self) -> frozenset[str]:

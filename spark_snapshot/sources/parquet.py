@@ -7,9 +7,9 @@ Paths are those of brokers, without a chroot or a namespace; each is there once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -40,15 +40,6 @@ class RowGroup(NamedTuple):
     number: int
 
 
-def files_in(place: Path) -> list[Path]:
-    """The Parquet files of a folder, or a file itself.
-
-    Args:
-        place: The folder, or the file.
-    """
-    return sorted(place.glob("**/*.parquet")) if place.is_dir() else [place]
-
-
 def parts(place: Path, count: int) -> list[tuple[RowGroup, ...]]:
     """What each of at most so many readers reads; together all rows, each once.
 
@@ -60,9 +51,7 @@ def parts(place: Path, count: int) -> list[tuple[RowGroup, ...]]:
         ConfigError: There is no file, or one without the columns that are needed.
         StoreError: A file cannot be read.
     """
-    groups = [
-        RowGroup(str(file), number) for file in _found(place) for number in range(_opened(str(file)).num_row_groups)
-    ]
+    groups = _groups(place)
     dealt = (tuple(groups[index::count]) for index in range(count))
     return [each for each in dealt if each]
 
@@ -88,12 +77,8 @@ def value_at(place: Path, path: MetaPath) -> bytes | None:
         place: The folder, or the file.
         path: The path.
     """
-    for file in _found(place):
-        for rows in _rows(RowGroup(str(file), number) for number in range(_opened(str(file)).num_row_groups)):
-            for found, value, *_ in rows:
-                if found == path:
-                    return bytes(value)
-    return None
+    rows = chain.from_iterable(_rows(_groups(place)))
+    return next((value for found, value, *_ in rows if found == path), None)
 
 
 def written(place: Path) -> str:
@@ -102,7 +87,7 @@ def written(place: Path) -> str:
     Args:
         place: The folder, or the file.
     """
-    newest = max(file.stat().st_mtime for file in _found(place))
+    newest = max(file.stat().st_mtime for file in _files(place))
     return datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds")
 
 
@@ -120,15 +105,16 @@ def _asked_for(wanted: WantedPaths, part: tuple[RowGroup, ...]) -> Iterator[Reso
 _Row = tuple[MetaPath, bytes, Millis | None, Revision, Millis | None]
 
 
-def _rows(groups: Iterator[RowGroup] | tuple[RowGroup, ...]) -> Iterator[Iterator[_Row]]:
-    for group in groups:
-        opened = _opened(group.file)
+def _rows(groups: Iterable[RowGroup]) -> Iterator[Iterator[_Row]]:
+    for file, some in groupby(groups, key=lambda group: group.file):
+        opened = _opened(file)
         names = [name for name in (*NEEDED, *GIVEN) if name in opened.schema_arrow.names]
+        numbers = [group.number for group in some]
         try:
-            for batch in opened.iter_batches(_BATCH_ROWS, row_groups=[group.number], columns=names, use_threads=False):
-                yield _checked(group.file, batch)
+            for batch in opened.iter_batches(_BATCH_ROWS, row_groups=numbers, columns=names, use_threads=False):
+                yield _checked(file, batch)
         except (pa.ArrowException, OSError) as exc:
-            raise StoreError(f"{group.file} cannot be read: {exc}") from exc
+            raise StoreError(f"{file} cannot be read: {exc}") from exc
 
 
 def _checked(file: str, batch: pa.RecordBatch) -> Iterator[_Row]:
@@ -145,23 +131,17 @@ def _checked(file: str, batch: pa.RecordBatch) -> Iterator[_Row]:
         yield MetaPath(path), value or b"", modified_ms, Revision(revision or ""), created_ms
 
 
-def _found(place: Path) -> list[Path]:
-    files = files_in(place)
+def _groups(place: Path) -> list[RowGroup]:
+    """All row groups, those of one file one behind the other."""
+    files = map(str, _files(place))
+    return [RowGroup(file, number) for file in files for number in range(_opened(file).num_row_groups)]
+
+
+def _files(place: Path) -> list[Path]:
+    files = sorted(place.glob("**/*.parquet")) if place.is_dir() else [place]
     if not files:
         raise ConfigError(f"there is no Parquet file in {place}", hint="Name the folder of files '….parquet'.")
     return files
-
-
-@dataclass(frozen=True, slots=True)
-class _Lacking:
-    """A column as a file should have it, and as it is."""
-
-    name: str
-    wanted: pa.DataType
-    there: pa.DataType | None
-
-    def __str__(self) -> str:
-        return f"'{self.name}' {'is missing' if self.there is None else f'is {self.there}'}; {self.wanted} is needed"
 
 
 def _opened(file: str) -> pq.ParquetFile:
@@ -174,10 +154,10 @@ def _opened(file: str) -> pq.ParquetFile:
     for name, kind in (*NEEDED.items(), *GIVEN.items()):
         there = schema.field(name).type if name in schema.names else None
         if (there is None and name in NEEDED) or (there is not None and not _fits(there, kind)):
-            lacking.append(_Lacking(name, kind, there))
+            lacking.append(f"'{name}' {'is missing' if there is None else f'is {there}'}; {kind} is needed")
     if lacking:
         raise ConfigError(
-            f"{file} holds no rows of a store: {'; '.join(map(str, lacking))}",
+            f"{file} holds no rows of a store: {'; '.join(lacking)}",
             hint="Each row has a 'path' and its 'value'; 'modified_ms', 'revision' and 'created_ms' may be there.",
         )
     return opened

@@ -143,16 +143,22 @@ def region(config: Config, state: SqlState, store: None, views: Views, rights_fo
         yield Region(client, known, told, inside)
 
 
+def on_another_host(folder: Path, token: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Leave commands no configuration and no context of this host: the file of the only token that they have."""
+    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "xdg"))
+    file = folder / "token"
+    file.write_text(token)
+    return file
+
+
 Afar = Callable[..., Result]
 """Runs a command of another host, by its words, on the region's API."""
 
 
 @pytest.fixture
 def from_afar(region: Region, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Afar]:
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    token = tmp_path / "token"
-    token.write_text(made_tokens(rights_folder)["read"])
+    token = on_another_host(tmp_path, made_tokens(rights_folder)["read"], monkeypatch)
     admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
     inside = Inside(region.inside.config, region.inside.views)
     with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:

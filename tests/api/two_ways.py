@@ -33,7 +33,7 @@ from syncer.state.contract.jobs import JobKind
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.stores.sqlite.writer import OutsideWriter
-from tests.api.conftest import Inside, made_tokens
+from tests.api.conftest import Inside, made_tokens, on_another_host
 from tests.api.test_app import Daemon
 from tests.support.jobs import wanted
 from tests.support.region_database import CAPABILITIES, QUIET, REMOTE
@@ -125,10 +125,7 @@ class BothWays:
 
 @pytest.fixture
 def both(template: Path, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BothWays]:
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    token = tmp_path / "token"
-    token.write_text(made_tokens(rights_folder)["admin-values"])
+    token = on_another_host(tmp_path, made_tokens(rights_folder)["admin-values"], monkeypatch)
     with ExitStack() as stack:
         here, there = (stack.enter_context(copied(template, tmp_path / name)) for name in ("one", "two"))
         inside = Inside(there.config, there.views)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from pathlib import Path
 from typing import Final
 
 from syncer.cli.main import main
-from tests.hostile.daemon import leashed
+from syncer.cli.tree import LateCommands
+from tests.hostile.daemon import LOADED
 from tests.shell.region import until
+from tests.support.forked import leashed, say_into
 
 COMMAND_S: Final = 60.0
 _numbers: Final = itertools.count(1)
+_COMMANDS: Final = dict(LateCommands())
+"""All of them, loaded once, before processes are forked that call them."""
 
 
 async def run(folder: Path, *words: str) -> tuple[int, str]:
@@ -27,7 +30,7 @@ async def run(folder: Path, *words: str) -> tuple[int, str]:
         AssertionError: It showed a traceback, or did not end.
     """
     output = folder / f"command-{next(_numbers)}.txt"
-    process = leashed(_main, words, str(output))
+    process = leashed(_main, words, str(output), loaded=LOADED)
     try:
         await until(lambda: process.exitcode is not None, f"'syncer {' '.join(words)[:100]}' ends", COMMAND_S)
     finally:
@@ -40,8 +43,6 @@ async def run(folder: Path, *words: str) -> tuple[int, str]:
 
 
 def _main(words: tuple[str, ...], output: str) -> None:
-    written = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(written, stream.fileno())
+    say_into(output)
     sys.argv = ["syncer", *words]
     main()

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,33 @@ _LOADED: Final = (
 )
 
 
+def leashed(work: Callable[..., None], *arguments: object, loaded: Sequence[str], daemon: bool = True) -> BaseProcess:
+    """Start a process, forked from one that has loaded the program; it ends when this one does.
+
+    Args:
+        work: What it does.
+        arguments: Of the work.
+        loaded: Modules that are loaded when it begins.
+        daemon: It makes no processes by :mod:`multiprocessing` itself, and is ended with this one in order.
+    """
+    _FORGE.set_forkserver_preload(list(loaded))
+    process = _FORGE.Process(target=_on_leash, args=(work, *arguments), daemon=daemon)
+    process.start()
+    return process
+
+
+def say_into(log: str) -> None:
+    """Have this process write what it says into a file."""
+    written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(written, stream.fileno())
+
+
+def _on_leash(work: Callable[..., None], *arguments: object) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    work(*arguments)
+
+
 class ForkedRegion:
     """One region's daemon; what :class:`subprocess.Popen` offers of a process, as far as it is asked for here.
 
@@ -37,11 +65,8 @@ class ForkedRegion:
     """
 
     def __init__(self, *arguments: str, log: Path) -> None:
-        _FORGE.set_forkserver_preload(list(_LOADED))
-        self._process: BaseProcess = _FORGE.Process(
-            target=_serve, args=(arguments, str(log), dict(os.environ), str(Path.cwd()))
-        )
-        self._process.start()
+        given = (arguments, str(log), dict(os.environ), str(Path.cwd()))
+        self._process = leashed(_serve, *given, loaded=_LOADED, daemon=False)
 
     @property
     def pid(self) -> int:
@@ -71,13 +96,10 @@ class ForkedRegion:
 
 
 def _serve(arguments: tuple[str, ...], log: str, environment: dict[str, str], folder: str) -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(written, stream.fileno())
+    say_into(log)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     from syncer.demo.region import main
 

@@ -8,7 +8,7 @@ Source: AuditorPlacementPolicyCheckTask, BookKeeper 4.17.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -20,6 +20,7 @@ from syncer.ledgers.placement.adherence import (
     adheres_as_counted,
     spans_regions,
 )
+from syncer.ledgers.placement.racks import RackMap
 from syncer.wanted.ledgers import RACKS, LedgerPart
 
 _Rule: TypeAlias = Callable[[Sequence[str], int], bool]
@@ -72,8 +73,18 @@ def racks_are_known(picture: LedgersPicture) -> bool:
         picture: The picture.
     """
     extent = picture.extents.get(LedgerPart.BOOKIES)
-    read = extent is not None and not any(f"{RACKS}/".startswith(f"{path}/") for path in extent.refused)
-    return read and bool(picture.racks.racks) and not picture.racks.flaws
+    return extent is not None and racks_were_read(picture.racks, extent.refused)
+
+
+def racks_were_read(racks: RackMap, refused: Iterable[str]) -> bool:
+    """Tell whether racks of bookies are there, and were read without a flaw.
+
+    Args:
+        racks: What was read of them.
+        refused: Paths that may not be read, nor what lies below them.
+    """
+    read = not any(f"{RACKS}/".startswith(f"{path}/") for path in refused)
+    return read and bool(racks.racks) and not racks.flaws
 
 
 def ledgers_spread(picture: LedgersPicture, rules: PlacementRules = USUAL_RULES) -> LedgersSpread | None:
