@@ -27,7 +27,7 @@ from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
-from syncer.config.admin_clients import ConfiguredClusters, topic_probe
+from syncer.config.admin_clients import ConfiguredClusters, broker_probes
 from syncer.config.clusters import audit_schedules, recordings
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
@@ -280,13 +280,14 @@ class Daemon:
 
     async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
         driver = await thread.call(self._make_driver, store, state)
-        async with topic_probe(self.config, store) as probe:
+        async with broker_probes(self.config, store) as (probe, versions):
             around = Environment(
                 driver=driver,
                 thread=thread,
                 store=store,
                 bus=bus,
                 probe=probe,
+                versions=versions,
                 region=Region(self.config.region),
                 timing=Timing(
                     heartbeat_s=self.config.heartbeat_interval.total_seconds(),

@@ -125,6 +125,7 @@ class MetadataChangeEvent:
         base: Stamp that the author's store held before, for people only.
         sender: Id of the sidecar database that published it; empty for a native region.
         sequence: Running number of the sender, without gaps; 0 for a native region.
+        whole: The author fills in the fields that its own brokers do not know: what the value lacks was removed.
     """
 
     type: EventType
@@ -138,6 +139,7 @@ class MetadataChangeEvent:
     base: Stamp | None = None
     sender: str = ""
     sequence: int = 0
+    whole: bool = True
 
 
 def database_id(chance: str, region: Region) -> str:

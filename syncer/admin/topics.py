@@ -1,21 +1,25 @@
-"""Topic checks asked of the brokers: the topics below a namespace or a partitioned topic."""
+"""Checks asked of the brokers: the topics below a namespace or a partitioned topic, and each broker's version."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from syncer.admin.calls import AdminRefused
 from syncer.admin.client import AdminClient, AdminSettings
+from syncer.admin.version_probe import BrokersTold
+from syncer.conflict.fields.table import parse_version
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import DOMAINS, Resource, classify
 
+_SHOWN_CHARS: Final = 40
+
 
 class ClustersProbe:
-    """Asks the brokers of every cluster that a configuration store serves; a ``TopicProbe``.
+    """Asks the brokers of every cluster that a configuration store serves; a ``TopicProbe`` and a ``VersionProbe``.
 
     Where there are several, each is found by the address that it is declared with, and one that cannot be asked leaves
     the answer open: its brokers may have what the others' have not.
@@ -24,6 +28,8 @@ class ClustersProbe:
         config: How to reach a broker of one of them; its credentials hold for all.
         clusters: Names of the clusters.
     """
+
+    asks = True
 
     def __init__(self, config: AdminSettings, clusters: Collection[str]) -> None:
         self._config = config
@@ -57,6 +63,25 @@ class ClustersProbe:
                 return answer
             worst = Topics.CANNOT_ASK if Topics.CANNOT_ASK in {answer, worst} else worst
         return worst
+
+    async def versions(self) -> BrokersTold:
+        """Ask every broker that the clusters list for its version."""
+        told: dict[str, str] = {}
+        try:
+            for cluster in self._clusters or tuple(await self._first.clusters()):
+                client = self._first if len(self._clusters) <= 1 else await self._client(cluster)
+                if client is None:
+                    return BrokersTold(versions=told, trouble=f"no admin API is declared for cluster {cluster}")
+                for broker in await client.brokers(cluster):
+                    told[broker] = await client.at(broker).version()
+        except SyncerError as exc:
+            return BrokersTold(versions=told, trouble=exc.message)
+        nonsense = [
+            f"{broker} says {text[:_SHOWN_CHARS]!r}" for broker, text in told.items() if not parse_version(text)
+        ]
+        if nonsense:
+            return BrokersTold(versions=told, trouble=f"not a version of Pulsar: {', '.join(sorted(nonsense)[:3])}")
+        return BrokersTold(versions=told, trouble="" if told else "the clusters list no broker")
 
     async def _client(self, cluster: str) -> AdminClient | None:
         """A client of a cluster at the address that it is declared with now."""

@@ -76,10 +76,10 @@ class Target:
 
     async def judged(self, plan: Plan, wish: Consents) -> Review:
         """Judge a plan by what the region is like now."""
-        from syncer.config.admin_clients import topic_probe
+        from syncer.config.admin_clients import broker_probes
         from syncer.planning.preconditions import reviewed
 
-        async with topic_probe(self.config, self.store) as probe:
+        async with broker_probes(self.config, self.store) as (probe, _):
             return await reviewed(
                 plan,
                 self.store,

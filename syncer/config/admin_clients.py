@@ -12,6 +12,7 @@ from syncer.admin.calls import AdminCalls
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
+from syncer.admin.version_probe import NobodyToAsk, VersionProbe
 from syncer.balancer.reading.cluster import LoadSources
 from syncer.config.clusters import cluster_store, cluster_table
 from syncer.config.model import Config
@@ -30,14 +31,17 @@ RETRY_READS_FOR: Final = timedelta(seconds=2)
 
 
 @asynccontextmanager
-async def topic_probe(config: Config, store: MetadataStore) -> AsyncIterator[TopicProbe]:
-    """Whom to ask whether topics exist: the brokers where ``[admin]`` names one, else the store itself."""
+async def broker_probes(config: Config, store: MetadataStore) -> AsyncIterator[tuple[TopicProbe, VersionProbe]]:
+    """Whom to ask for topics and for the brokers' versions: the brokers where ``[admin]`` names one.
+
+    Without it the store itself is asked for topics, and nobody for versions.
+    """
     if config.admin is None:
         has_brokers = config.store.kind != "sqlite"
-        yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(config.clusters) <= 1)
+        yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(config.clusters) <= 1), NobodyToAsk()
         return
     async with ClustersProbe(admin_settings(config.admin), config.clusters) as probe:
-        yield probe
+        yield probe, probe
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

@@ -37,6 +37,7 @@ from syncer.config.tables import (
 )
 from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
+from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.errors import ConfigError
@@ -230,6 +231,7 @@ class Config(Section):
             ties=self.tie_order,
             limits=self.core_limits,
             bus_paths=self.bus_paths,
+            brokers=None if self.store.kind == "sqlite" and self.admin is None else Brokers(),
         )
 
     @property

@@ -35,6 +35,7 @@ class Decision(StrEnum):
     ALARM = "alarm"
     UNKNOWN_PROVENANCE = "unknown-provenance"
     UNSUPPLIED = "unsupplied"
+    COMPLETED = "completed"
 
 
 @made_quickly
@@ -120,6 +121,8 @@ class Need(StrEnum):
     NOTHING = "nothing"
     READ = "read"
     TOPICS = "topics"
+    BROKERS = "brokers"
+    """Which versions the brokers have is to be asked, and the path to be read again after that."""
 
 
 @made_quickly
@@ -143,9 +146,13 @@ class Moment:
             the watch was last known to be whole.
         first_scan_done: Whether the first full scan of this database has finished.
         rebuilding: This database takes the place of a lost one, whose peers have told what they know.
+        by_scan: A scan has found it: who wrote it, and how often, cannot be told.
+        vouched: Every broker was asked for its version after this very state of the path was read before.
     """
 
     now: Millis
     seen_at: Millis
     first_scan_done: bool
     rebuilding: bool = False
+    by_scan: bool = False
+    vouched: bool = False

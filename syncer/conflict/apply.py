@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
 from syncer.conflict.causality.vectors import joined
+from syncer.conflict.completing import completes, kept_of
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import flips_of, kind_of, settled
@@ -82,13 +83,18 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     refusal = examine(proposal)
     if refusal is not None and refusal.reason is None:
         return Outcome(register, (), Need.TOPICS)
-    kept = _keeping_loser(register, held)
+    kept = _keeping_loser(register, completes(register, held) if held is not None else None)
     if refusal is not None and refusal.reason is not None:
         hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)
         note = journal(path, known, Decision.HELD, detail=f"{refusal.reason}: {refusal.detail}")
         return Outcome(replace(register, hold=hold, parked=None), (*kept, note))
     write = _write(register, stored(proposed) if proposed is not None else None, entry)
-    intent = Intent(batch=batch, version=replace(known, value=None), expected=entry.revision if entry else None)
+    intent = Intent(
+        batch=batch,
+        version=replace(known, value=None),
+        expected=entry.revision if entry else None,
+        kept=kept_of(settings, kind, known.value),
+    )
     return Outcome(replace(register, intent=intent), kept, Need.NOTHING, write)
 
 
@@ -133,7 +139,7 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
         acts = (record, journal(register.path, intent.version, Decision.ALARM, detail=detail))
     flips = flips_of(settings, register, intent.version.digest, now)
     landed = register.sit(intent.version, answer.revision if answer else None, flips=flips)
-    landed = replace(landed, intent=None, parked=None)
+    landed = replace(landed, intent=None, parked=None, kept=intent.kept)
     if not landed.due:
         return Outcome(settled(landed), acts, Need.READ if answer is None else Need.NOTHING)
     return Outcome(landed, acts, Need.READ)

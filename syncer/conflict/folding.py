@@ -8,6 +8,7 @@ from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcom
 from syncer.conflict.causality.order import Relation, later, prevails, relate
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import believed, invented, joined
+from syncer.conflict.completing import dropped, owed
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register, Wish
@@ -39,9 +40,13 @@ def fold_event(
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
         register = replace(register, own=own)
+    relation = relate(register.known, version)
     folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
     acts = (*acts, *overtaken(register, folded))
-    return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
+    if folded.known is not register.known and relation is Relation.SUCCESSOR:
+        acts = (*acts, *dropped(settings, register, event, version))
+    completed = owed(settings, folded, event, relation)
+    return Outcome(completed, acts, Need.READ if completed.due or completed is not folded else Need.NOTHING)
 
 
 def _ahead(version: Version, now: Millis) -> str:

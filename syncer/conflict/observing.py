@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
+from syncer.conflict.acts import (
+    Act,
+    Decision,
+    DropHeld,
+    Journal,
+    Moment,
+    Need,
+    Outcome,
+    Publish,
+    Quarantine,
+    RecordConflict,
+)
 from syncer.conflict.causality.vectors import joined, sound
+from syncer.conflict.completing import Understood, awaits_value, keeps_more, kept_of, reading
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
-from syncer.conflict.projection import PROJECTIONS, carried
+from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.settings import Settings
@@ -34,25 +46,43 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
     if entry is not None and register.stored is not None and register.stored.revision == entry.revision:
-        return reprojected(_readable(register), entry)
+        register = _readable(register)
+        if register.kept is None and keeps_more(settings, register, entry):
+            kind = kind_of(register.path)
+            register = replace(register, kept=kept_of(settings, kind, entry.value))
+        return reprojected(register, entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD
     if untold and register.known is None:
         return Outcome(register)  # whether it is what the group has, cannot be told
     register = replace(register, hold=None) if untold else register
     try:
-        digest = _digest_of(register, entry)
+        read = reading(settings, register, kind_of(register.path), entry, moment)
     except ValueInvalid as exc:
         return _unreadable(settings, register, entry, exc, moment)
     register = _readable(register)
+    if read.asks:
+        return Outcome(register, (), Need.BROKERS)
+    return _judge(settings, register, read, moment, publishes=publishes, untold=untold)
+
+
+def _judge(
+    settings: Settings, register: Register, read: Understood, moment: Moment, *, publishes: bool, untold: bool
+) -> Outcome:
+    entry, digest, known = read.entry, read.digest, register.known
+    found = (moment.rebuilding or untold) and entry is not None and register.stored is None
+    if found and awaits_value(settings, register, read) and known is not None and digest != known.digest:
+        return Outcome(register)
+    if read.kept != register.kept:
+        register = replace(register, kept=read.kept)
     if digest == register.stored_digest:
         return Outcome(_at_revision(register, entry))
-    known = register.known
     if known is not None and digest == known.digest:
         both = joined(known, register.stored_seen)  # who wrote it here had seen what stood here
         flips = flips_of(settings, register, digest, moment.now)
         met = settled(register.sit(both, entry.revision if entry else None, flips=flips))
         return Outcome(met, (journal(register.path, known, Decision.MET), *overtaken(register, met)))
-    found = (moment.rebuilding or untold) and entry is not None and register.stored is None
+    if register.stored is not None and register.due and read.digest_as_read == register.stored_digest:
+        return Outcome(_told_more(register, read))
     if found and entry is not None and known is not None:
         return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
     if not publishes:
@@ -62,21 +92,15 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     return _local_change(settings, register, entry, digest, moment)
 
 
-def _digest_of(register: Register, entry: Entry | None) -> Digest | None:
-    """Digest of a stored value; an empty inner node holds nothing.
+def _told_more(register: Register, read: Understood) -> Register:
+    """The store stands where it stood, and is completed by another region's value, which is due to be written here.
 
-    Raises:
-        ValueInvalid: The value cannot be understood, is ephemeral, or became empty under a living path.
+    That is no change of anybody's: the stored value is compared, and kept, as the whole one.
     """
-    if entry is None:
-        return None
-    if entry.ephemeral:
-        raise ValueInvalid("an ephemeral node stands here; it belongs to one session and is never replicated")
-    if not entry.value:
-        if register.stored_alive:
-            raise ValueInvalid("the value became empty, which no broker can read")
-        return None
-    return PROJECTIONS[kind_of(register.path)].digest(entry.value)
+    stored = register.stored
+    revision = read.entry.revision if read.entry is not None else None
+    stored = replace(stored, digest=read.digest, revision=revision) if stored is not None else None
+    return replace(register, stored=stored)
 
 
 def _unreadable(

@@ -88,13 +88,15 @@ class Projection:
         Raises:
             ValueInvalid: The value is no JSON object.
         """
-        document = self._without_local(parse(value))
-        _sort_at(document, self._places)
-        return document
+        return self._projected(parse(value))
 
     def digest(self, value: bytes) -> Digest:
         """Hash the canonical bytes of the replicated part. Raises like :meth:`project`."""
-        return Digest(hashlib.blake2b(canonical(self.project(value)), digest_size=DIGEST_BYTES).digest())
+        return self.digest_of(parse(value))
+
+    def digest_of(self, document: Document) -> Digest:
+        """The digest of a parsed value, which it takes apart: nobody else may go by the document after that."""
+        return Digest(hashlib.blake2b(canonical(self._projected(document)), digest_size=DIGEST_BYTES).digest())
 
     def overlay(self, author: bytes, target: bytes | None) -> bytes:
         """Lay the author's replicated part over the target's own value; see :meth:`laid`."""
@@ -139,6 +141,11 @@ class Projection:
             )
         except ValueInvalid:
             return WITHHELD
+
+    def _projected(self, document: Document) -> Document:
+        document = self._without_local(document)
+        _sort_at(document, self._places)
+        return document
 
     def _without_local(self, document: Document) -> Document:
         if self.replicated is not None:
@@ -208,12 +215,22 @@ def parse(value: bytes) -> Document:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
-        document = _parse_exactly(value) if _BIG_INTEGER in value.translate(_DIGITS) else orjson.loads(value)
+        document = json_in(value)
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
         raise no_object(document)
     return cast("Document", document)
+
+
+def json_of(node: object) -> bytes:
+    """Serialise anything that was parsed here. Raises like :func:`canonical`."""
+    return _dump(node, sort=False)
+
+
+def json_in(data: bytes) -> object:
+    """Parse what :func:`json_of` has written, every integer exact."""
+    return _parse_exactly(data) if _BIG_INTEGER in data.translate(_DIGITS) else orjson.loads(data)
 
 
 def no_object(document: object) -> ValueInvalid:
@@ -247,7 +264,7 @@ def _has_login(node: object) -> bool:
     return not isinstance(node, bool) and "@" in str(node)
 
 
-def _dump(document: Document, *, sort: bool) -> bytes:
+def _dump(document: object, *, sort: bool) -> bytes:
     try:
         return orjson.dumps(document, option=orjson.OPT_SORT_KEYS if sort else None)
     except orjson.JSONEncodeError:

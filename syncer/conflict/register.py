@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.conflict.fields.kept import KeptFields
 from syncer.making import made_quickly
 from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Revision, Seen, Stamp, Version
 from syncer.replacing import replace
@@ -93,12 +94,14 @@ class Parked:
 class Intent:
     """A write that was sent, or is about to be, and whose outcome is not known.
 
-    ``batch`` is the id that the fence's receipt carries if it landed. ``version`` is the known one of that moment.
+    ``batch`` is the id that the fence's receipt carries if it landed. ``version`` is the known one of that moment,
+    ``kept`` are the kept fields of what is written.
     """
 
     batch: str
     version: Version
     expected: Revision | None
+    kept: KeptFields | None = None
 
 
 class Wish(StrEnum):
@@ -140,6 +143,7 @@ class Register:
         flips: When the path last returned to a digest that it had just left.
         shown: With the wish of an operator: what he was shown.
         left: Digest that the path held before the stored one.
+        kept: Fields of the stored value that not every version of Pulsar knows; ``None``: there are none.
     """
 
     path: MetaPath
@@ -154,6 +158,7 @@ class Register:
     shown: Shown | None = None
     left: Digest | None = None
     flips: tuple[Millis, ...] = field(default=())
+    kept: KeptFields | None = None
 
     @property
     def due(self) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from syncer.conflict import apply, folding, observing
+from syncer.conflict import apply, completing, folding, observing
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
@@ -90,7 +90,20 @@ class Replica:
             if register.wish is Wish.REASSERT and register.shown != register.shows:
                 return self._forsake(register)
             return self._reassert(register, entry, facts.now)
+        if register.kept is not None and not register.due and register.wish is None:
+            return completing.write_back(self.settings, register, entry, facts, batch)
         return apply.apply_due(self.settings, register, entry, facts, batch)
+
+    def keeps_more(self, register: Register, entry: Entry) -> bool:
+        """Whether a value that stands where it stood has fields to keep that a former version of the program did not.
+
+        Asked of a register without kept fields.
+        """
+        return completing.keeps_more(self.settings, register, entry)
+
+    def owes(self, register: Register) -> bool:
+        """Whether the store is to be given back kept fields that it lacks, since its brokers know them by now."""
+        return completing.owes(self.settings, register)
 
     def written(self, register: Register, answer: Written | None, now: Millis) -> Outcome:
         """The open intent landed: by the store's answer or, with ``None``, by its receipt (then it is read)."""
@@ -200,7 +213,7 @@ class Replica:
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""
-        value = entry.value if entry is not None and entry.value else None
+        value = completing.completes(register, entry.value) if entry is not None and entry.value else None
         outcome, version = self._assert(register, value, now, Decision.REASSERTED, {})
         revision = entry.revision if entry is not None else None
         return replace(outcome, register=settled(outcome.register.sit(version, revision)))

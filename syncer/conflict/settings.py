@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.conflict.fields.brokers import Brokers
 from syncer.model import Counter, MetaPath, Millis, Region, TieOrder, counter_of
 
 DEFAULT_CLOCK_SKEW_MS: Final = Millis(30_000)
@@ -60,6 +61,7 @@ class Settings:
         generation: Of the sidecar database; no other one of the region has it.
         clusters: Names of the Pulsar clusters that the region's store serves.
         bus_paths: Paths of the bus's own tenant, namespace and topic.
+        brokers: What the region's brokers know; ``None``: nobody drops fields here, so whatever lacks was removed.
     """
 
     region: Region
@@ -68,6 +70,7 @@ class Settings:
     ties: TieOrder = TieOrder.SMALLER_REGION
     limits: Limits = field(default_factory=Limits)
     bus_paths: frozenset[MetaPath] = frozenset()
+    brokers: Brokers | None = None
 
     @property
     def by(self) -> Counter:

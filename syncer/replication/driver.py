@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from syncer.admin.version_probe import BrokersTold
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
-from syncer.model import MetaPath, Millis, Region
+from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.operations.contract import OF_MIGRATIONS, OF_MOVE_RUNS
 from syncer.paths import scaffold
 from syncer.replication import quotas
@@ -37,7 +38,7 @@ from syncer.replication.inbound import isolation, prefetch
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.inbound.quarantine import keep_misfits
-from syncer.replication.local import apply, full_scan, observe, topic_checks
+from syncer.replication.local import apply, broker_versions, full_scan, observe, topic_checks
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
@@ -216,6 +217,21 @@ class Driver(DriverStatus):
     def answer_topics(self, path: MetaPath, topics: Topics, now: Millis) -> None:
         """Whether topics exist below a path."""
         topic_checks.answer(self._local, path, topics, now)
+
+    # -- versions of the brokers
+
+    def doubted_absences(self, now: Millis) -> dict[MetaPath, Revision] | None:
+        """What waits until the brokers were asked for their versions; ``None``: it is not time to ask."""
+        return broker_versions.want(self._local, now)
+
+    def answer_versions(self, doubted: dict[MetaPath, Revision], told: BrokersTold, now: Millis) -> None:
+        """Which versions the brokers have, asked for after these absences were read."""
+        broker_versions.answer(self._local, doubted, told, now)
+
+    @property
+    def rescan_due(self) -> bool:
+        """Whether all that the store holds is to be read again."""
+        return self._local.versions.rescan and self._local.watch.ledger.armed
 
     # -- writes
 
@@ -398,6 +414,7 @@ class Driver(DriverStatus):
         if self._local.clusters.grew:
             apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
+        broker_versions.mark_incomplete(self._local, now)
         if self._group.paused is None and not self.hearing:
             busy = self._local.writes.head is not None or self._local.dirty.readable
             page = min(limit, BUSY_DUE_PAGE) if busy else limit

@@ -144,7 +144,7 @@ class UnitOfWork:
                 self._reads[path] = None
             case Need.TOPICS:
                 self._topics[path] = None
-            case Need.NOTHING:
+            case Need.NOTHING | Need.BROKERS:
                 pass
         self._note_waiting(register)
         return register

@@ -72,6 +72,7 @@ def stamp_of(time: int | None, region: str | None) -> Stamp | None:
 def event_head(event: MetadataChangeEvent) -> str:
     """All of an event but its path, value, sender and sequence number, as a JSON list."""
     stamp, base = event.stamp, event.base
+    partial = () if event.whole else (0,)  # only where it is so: earlier versions of the program know no such place
     return dumps(
         (
             event.type,
@@ -85,6 +86,7 @@ def event_head(event: MetadataChangeEvent) -> str:
             base.region if base is not None else None,
             event.sender,
             event.sequence,
+            *partial,
         )
     )
 
@@ -93,7 +95,7 @@ def event_of(
     path: str, head: str, value: bytes | None, sender: str | None = None, sequence: int = 0
 ) -> MetadataChangeEvent:
     """The event of its columns. With ``sender`` it is one of our own, numbered by ``sequence``."""
-    kind, resource, name, time, region, by, seen, base_time, base_region, author, number = orjson.loads(head)
+    kind, resource, name, time, region, by, seen, base_time, base_region, author, number, *partial = orjson.loads(head)
     return MetadataChangeEvent(
         type=EventType(kind),
         resource=ResourceKind(resource),
@@ -106,4 +108,5 @@ def event_of(
         base=stamp_of(base_time, base_region),
         sender=author if sender is None else sender,
         sequence=number if sender is None else sequence,
+        whole=not partial,
     )

@@ -310,6 +310,11 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
         rows = (self._read.registers[path] for path in sorted(self._read.registers) if path > (after or ""))
         return [register for register in rows if register.due or register.wish is not None][:limit]
 
+    def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers whose store lacks kept fields, in path order."""
+        rows = (self._read.registers[path] for path in sorted(self._read.registers) if path > (after or ""))
+        return [register for register in rows if register.kept is not None and register.kept.gone][:limit]
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         rows = self._read.registers

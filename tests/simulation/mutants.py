@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 from syncer.conflict import apply as decided_writes
-from syncer.conflict import folding, observing, replica
+from syncer.conflict import completing, folding, observing, replica
 from syncer.conflict import tombstones as rules
 from syncer.conflict.acts import Moment, Outcome, RecordConflict
 from syncer.conflict.causality import order, skew, vectors
@@ -510,15 +510,15 @@ def _decision_outlives_what_was_shown() -> Patches:
 
 
 def _unreadable_is_absent() -> Patches:
-    digest = observing._digest_of
+    understand = completing.reading
 
-    def blind(register: Register, entry: Any) -> Digest | None:
+    def blind(*given: Any) -> completing.Understood:
         try:
-            return digest(register, entry)
+            return understand(*given)
         except ValueInvalid:
-            return None
+            return completing.Understood(entry=None, digest=None, kept=None)
 
-    return [(observing, "_digest_of", blind)]
+    return [(observing, "reading", blind)]
 
 
 def _scope_does_not_bind_writes() -> Patches:

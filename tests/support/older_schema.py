@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 _ADDED: Final[dict[str, Sequence[str]]] = {
+    "0020": (
+        "DROP INDEX registers_incomplete",
+        *(f"ALTER TABLE registers DROP COLUMN {column}" for column in ("incomplete", "kept", "intent_kept")),
+    ),
     "0019": ("DROP TABLE ledger_audits",),
     "0018": ("ALTER TABLE move_runs DROP COLUMN trouble",),
     "0017": ("DROP TABLE move_runs", "DROP TABLE move_outcomes"),

@@ -16,6 +16,7 @@ prefix ``syncer.``; a message without them was sent by a broker.
     syncer.by         change    counter of the author
     syncer.seen       change    version vector, JSON {counter: time}
     syncer.base       change    time@region, absent when there was none; for people
+    syncer.whole      change    "1": the author fills in the fields that its own brokers do not know
     syncer.target     tree      region that it is for
     syncer.label      tree      what the sender's digest tree sums, and how
     syncer.step       tree      how far down the tree
@@ -84,6 +85,7 @@ _SENDER: Final = "syncer.sender"
 TALK: Final = frozenset({"heartbeat", "tree", "listing-asked", "listing-told"})
 """Kinds of messages that are said again and again, so that each of them may be lost."""
 _VERSION: Final = "syncer.v"
+_WHOLE: Final = "syncer.whole"
 _EVENT_TYPES: Final = {str(each): each for each in EventType}
 _NATIVE_TYPES: Final = {
     EventType.CREATED: NativeType.MODIFIED,
@@ -231,6 +233,8 @@ def _encode_change(event: MetadataChangeEvent, native_names: Mapping[Region, str
         "syncer.by": event.by,
         "syncer.seen": orjson.dumps(event.seen).decode(),
     }
+    if event.whole:
+        properties[_WHOLE] = "1"
     if event.base is not None:
         properties["syncer.base"] = str(event.base)
     record = NativeEvent(
@@ -275,6 +279,7 @@ def _from_native(record: NativeEvent, path: MetaPath) -> MetadataChangeEvent | I
         stamp=Stamp(time_ms, region),
         by=by,
         seen={by: time_ms},
+        whole=False,
     )
 
 
@@ -320,6 +325,7 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
         base=_base(properties.get("syncer.base")),
         sender=sender,
         sequence=checked_number(text_of(properties, "syncer.seq"), "syncer.seq"),
+        whole=properties.get(_WHOLE) == "1",
     )
 
 

@@ -49,6 +49,7 @@ class PageTicket:
 def begin(local: OwnStore) -> Scan:
     """Begin a scan; the watch must be armed."""
     local.misfits.begin_scan()
+    local.versions.rescan = False
     with local.core.state.transaction() as tx:
         tx.begin_scan()
         return Scan(alive=tx.count_alive())
@@ -88,6 +89,7 @@ def take_page(
             or register.stored is None
             or register.stored.revision != entry.revision
             or withholds(path)  # few; a former version of their projection may have made the digest
+            or (register.kept is None and local.core.replica.keeps_more(register, entry))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
         local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)
@@ -154,6 +156,7 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
         return False
     local.watch.gap_floor = Millis(0)
     local.watch.scanned = True
+    local.versions.scanned()
     local.telemetry.tally["scans", "finished"] += 1
     local.watch.alive_until = now
     if not local.core.first_scan_done:

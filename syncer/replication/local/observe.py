@@ -10,8 +10,9 @@ from typing import Final
 
 import structlog
 
-from syncer.conflict.acts import Moment, Outcome, Publish
+from syncer.conflict.acts import Moment, Need, Outcome, Publish
 from syncer.conflict.causality.order import later
+from syncer.conflict.completing import completes
 from syncer.conflict.guards import Facts
 from syncer.conflict.projection import carried
 from syncer.conflict.reads import Ticket
@@ -193,8 +194,10 @@ def _decide(
         _hold_mass_delete(local, unit, tx, observed)
         for outcome in observed.values():
             unit.take(outcome)
-        apply_due(local, unit, tx, {path: answers[path] for path in observed}, packer)
-        _answer_requests(local, unit, tx, answers)
+        judged = {path: answers[path] for path, outcome in observed.items() if outcome.need is not Need.BROKERS}
+        apply_due(local, unit, tx, judged, packer)
+        doubted = observed.keys() - judged.keys()
+        _answer_requests(local, unit, tx, {path: entry for path, entry in answers.items() if path not in doubted})
         unit.store()
 
     def settle() -> None:
@@ -204,6 +207,8 @@ def _decide(
             if entry is not None and stored is not None and stored.revision == entry.revision:
                 local.entry_cache.keep(entry)
         local.dirty.decided(answers)
+        for path in judged:
+            local.versions.judged(path)
         unit.settle()
         local.writes.commit(packer.packed())
 
@@ -222,10 +227,19 @@ def _observe(
     fresh = Moment(now=now, seen_at=now, first_scan_done=local.core.first_scan_done, rebuilding=rebuilding)
     found = replace(fresh, seen_at=min(before_gap, now))
     outcomes = {}
+    versions = local.versions
     for path, entry in answers.items():
-        moment = found if origins.get(path) is ReadCause.SCAN else fresh
+        scan = origins.get(path) is ReadCause.SCAN
+        moment = found if scan else fresh
+        if scan or versions.unsettled:
+            moment = replace(moment, by_scan=True)
+        elif versions.vouched and entry is not None and versions.vouches(path, entry.revision):
+            moment = replace(moment, vouched=True)
         publishes = local.core.scope.direction(path).publishes
-        outcomes[path] = local.core.replica.observe(unit[path], entry, moment, publishes=publishes)
+        outcome = local.core.replica.observe(unit[path], entry, moment, publishes=publishes)
+        if outcome.need is Need.BROKERS and entry is not None:
+            versions.doubt(path, entry.revision)
+        outcomes[path] = outcome
     return outcomes
 
 
@@ -260,7 +274,12 @@ def apply_due(
     local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
 ) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
-    due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
+    owes = local.core.replica.owes
+    due = [
+        path
+        for path in answers
+        if path not in unit.opened and (unit[path].due or unit[path].wish or (unit[path].kept and owes(unit[path])))
+    ]
     if local.core.observing:
         due = [path for path in due if unit[path].settles]  # nothing to write: the read settles it
     if not due or local.group.paused is not None or rebuild.holds_still(local.recovery):
@@ -345,7 +364,8 @@ def _answer_requests(
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
         lacked = local.recovery.values.requested.take(path)
-        value = known.value if register.due and known is not None else entry.value if entry is not None else None
+        held = completes(register, entry.value) if entry is not None else None
+        value = known.value if register.due and known is not None else held
         event = state_event(register, value)
         if event is not None:
             told.append(event)

@@ -11,6 +11,7 @@ from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.replication.core import Core
 from syncer.replication.group.participation import Participation
+from syncer.replication.local.absences import Absences
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.entry_cache import EntryCache
 from syncer.replication.local.known_clusters import KnownClusters
@@ -46,6 +47,7 @@ class OwnStore:
         misfits: What the store holds and cannot be replicated.
         topics: What is known of topics below paths, and what is to be asked.
         clusters: Cluster names that the store knows.
+        versions: What is known of the brokers' versions, and what waits for that.
         writes: Batches on their way to the store.
         rollback_counter: Whether the fence has yet to be told that the database has gone on.
         deletes: Local deletes of late, for the guard against too many of them.
@@ -64,6 +66,7 @@ class OwnStore:
     misfits: Misfits = field(default_factory=Misfits)
     topics: TopicAnswers = field(default_factory=TopicAnswers)
     clusters: KnownClusters = field(default_factory=KnownClusters)
+    versions: Absences = field(default_factory=Absences)
     writes: WriteQueue
     rollback_counter: RollbackCounter = field(default_factory=RollbackCounter)
     deletes: DeleteWindow
@@ -106,3 +109,4 @@ class OwnStore:
         self.entry_cache.clear()
         self.own_writes.clear()
         self.topics.begin_anew()
+        self.versions.begin_anew()

@@ -12,6 +12,7 @@ import anyio
 import structlog
 
 from syncer.admin.topic_probe import TopicProbe
+from syncer.admin.version_probe import VersionProbe
 from syncer.bus.contract import Bus
 from syncer.errors import SyncerError
 from syncer.model import Millis, Region
@@ -70,6 +71,7 @@ class Environment:
         store: The region's store, open.
         bus: The region's bus, open.
         probe: Asks whether topics exist below a path.
+        versions: Asks the brokers for their versions.
         region: The region's id.
         timing: Intervals.
         version: Of this program, for heartbeats.
@@ -81,6 +83,7 @@ class Environment:
     store: MetadataStore
     bus: Bus
     probe: TopicProbe
+    versions: VersionProbe
     region: Region
     timing: Timing
     version: str

@@ -27,6 +27,8 @@ from syncer.replication.runtime.store_loop import StorePumps
 log = structlog.get_logger()
 
 TICK_S: Final = 1.0
+VERSIONS_S: Final = 3.0
+"""How long the first scan waits for the brokers to tell their versions."""
 REPAIR_LOOK_S: Final = {Turn.MORE: 0.0, Turn.FULL: 0.02, Turn.IDLE: 0.5}
 """How long until a repair is looked at again."""
 PRUNE_EVERY_S: Final = 600.0
@@ -68,6 +70,8 @@ class Pumps:
         if not self.driver.observing:
             await store.activate()
         await self._forever(store.learn_clusters)  # a guard asks for them before the first write
+        with anyio.move_on_after(VERSIONS_S):  # before the first scan, which is another one else
+            await store.ask_versions()
         try:
             await self._pump()
         except anyio.get_cancelled_exc_class():
@@ -85,6 +89,7 @@ class Pumps:
                 store.writer,
                 store.lander,
                 store.prober,
+                store.versioner,
                 bus.publisher,
                 bus.receiver,
                 bus.comparer,

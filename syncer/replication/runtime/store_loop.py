@@ -96,10 +96,11 @@ class StorePumps:
                 self._scan = None
                 await self._around.thread.quick(self._around.driver.gap)
 
-    async def _begin_again(self) -> None:
-        """Our own set of pending paths ran over: what was noticed since is found by a scan."""
+    async def _begin_again(self, *, drops: bool = True) -> None:
+        """Read all again. ``drops``: our own set of pending paths ran over, and what was noticed is found by that."""
         await self._around.thread.quick(self._around.driver.gap)
-        await self._around.thread.quick(self._around.driver.drop_pending)
+        if drops:
+            await self._around.thread.quick(self._around.driver.drop_pending)
         self._scan = await self._around.thread.call(self._around.driver.armed)
         self._rescan.wake()
 
@@ -109,6 +110,8 @@ class StorePumps:
             await self._rescan.wait(IDLE_S)
             if self._clusters_stale:
                 await self.learn_clusters()
+            if self._around.driver.rescan_due:
+                await self._begin_again(drops=False)
             scan = self._scan
             if scan is None:
                 continue
@@ -199,6 +202,23 @@ class StorePumps:
                 self._around.readable.wake()
             if not asked:
                 await self._around.questions.wait(IDLE_S)
+
+    async def versioner(self) -> None:
+        """Ask the brokers for their versions, each minute, and before an absence is taken for a removal."""
+        while True:
+            await self.ask_versions()
+            if not self._around.versions.asks:
+                return
+            await anyio.sleep(IDLE_S)
+
+    async def ask_versions(self) -> None:
+        """Ask if it is time."""
+        doubted = await self._around.thread.quick(self._around.driver.doubted_absences, self._around.clock())
+        if doubted is None:
+            return
+        told = await self._around.versions.versions()
+        await self._around.thread.quick(self._around.driver.answer_versions, doubted, told, self._around.clock())
+        self._around.readable.wake()
 
     async def writer(self) -> None:
         """Send the batches that the driver has decided, one at a time; their answers are stored beside."""

@@ -29,6 +29,10 @@ class RegisterTransaction(Protocol):
         """Registers that are due or have a wish, in path order, beyond ``after``, even on hold or in flight."""
         ...
 
+    def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers whose store lacks kept fields, in path order, beyond ``after``."""
+        ...
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         ...

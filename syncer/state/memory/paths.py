@@ -53,6 +53,11 @@ class PathTables(UndoLog):
         found = (self._db.registers[path] for path in sorted(self._db.unsettled) if path > (after or ""))
         return [register for register in found if register.due or register.wish is not None][:limit]
 
+    def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers whose store lacks kept fields, in path order, beyond ``after``."""
+        found = (register for path, register in sorted(self._db.registers.items()) if path > (after or ""))
+        return [register for register in found if register.kept is not None and register.kept.gone][:limit]
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         found = (self._db.registers[path] for path in sorted(self._db.unsettled))

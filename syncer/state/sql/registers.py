@@ -27,6 +27,12 @@ class RegisterRows:
         """Registers that are due or have a wish, in path order, beyond ``after``."""
         return due(self._connection, limit, after)
 
+    def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers whose store lacks kept fields, in path order, beyond ``after``."""
+        table = tables.registers
+        query = select(table).where(tables.INCOMPLETE, table.c.path > (after or ""))
+        return [rows.register_of(row) for row in self._connection.execute(query.order_by(table.c.path).limit(limit))]
+
     def kept_values(self, above_bytes: int) -> Amount:
         """How many values of more bytes than that are due, and how many bytes they have."""
         c = tables.registers.c

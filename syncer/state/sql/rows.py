@@ -6,7 +6,7 @@ What they hold as text is written by :mod:`syncer.state.encoding`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 from sqlalchemy import RowMapping
@@ -14,6 +14,8 @@ from sqlalchemy import RowMapping
 from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.causality.vectors import bounded
+from syncer.conflict.fields.kept import KeptFields
+from syncer.conflict.projection import json_in, json_of
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Shown, Stored, Wish
 from syncer.model import (
     Counter,
@@ -48,9 +50,11 @@ PARTS: Final[tuple[tuple[str, ...], ...]] = (
         "intent_seen",
         "intent_digest",
         "intent_value",
+        "intent_kept",
     ),
     ("hold_reason", "hold_time", "hold_region", "hold_since", "hold_detail", "hold_local"),
     ("allowed_time", "allowed_region", "parked_reason", "parked_since", "parked_detail", "wish", "flips"),
+    ("incomplete", "kept"),
 )
 """Columns of a register that are all NULL together.
 
@@ -61,7 +65,7 @@ is written by what it carries, with NULL for the rest in the statement.
 _SURELY_BOUNDED: Final = 1024
 """Characters of a version vector that has fewer counters than there is room for, whatever they are called."""
 ALWAYS: Final = ("path", "alive", "due", "unsettled", "tenant", "own")
-KNOWN, SEATED, LEFT, VALUE, INTENT, HOLD, REST = (1 << index for index in range(len(PARTS)))
+KNOWN, SEATED, LEFT, VALUE, INTENT, HOLD, REST, KEPT = (1 << index for index in range(len(PARTS)))
 
 
 def columns_of(shape: int) -> tuple[str, ...]:
@@ -113,6 +117,9 @@ def register_row(register: Register) -> tuple[int, Row]:
     if register.allowed or register.parked or register.wish or register.flips:
         shape |= REST
         row += _rest_row(register)
+    if register.kept is not None:
+        shape |= KEPT
+        row += (1 if register.kept.gone else 0, kept_bytes(register.kept))
     return shape, tuple(row)
 
 
@@ -127,7 +134,18 @@ def _intent_row(intent: Intent) -> Row:
         dumps(version.seen),
         as_bytes(version.digest),
         as_bytes(version.value),
+        kept_bytes(intent.kept),
     )
+
+
+def kept_bytes(kept: KeptFields | None) -> bytearray | None:
+    """KeptFields fields as JSON: those that the store holds, and those that it lacks."""
+    return None if kept is None else as_bytes(json_of([kept.store, kept.gone]))
+
+
+def kept_in(data: bytes | None) -> KeptFields | None:
+    """The kept fields that :func:`kept_bytes` has written."""
+    return None if data is None else KeptFields(*cast("tuple[Any, Any]", json_in(data)))
 
 
 def _rest_row(register: Register) -> Row:
@@ -193,7 +211,7 @@ def register_of(row: Sequence[Any]) -> Register:
         s_revision,
         *rest,
     ) = row
-    *extras, k_value, intent_value = rest
+    *extras, k_value, intent_value, _incomplete, kept, intent_kept = rest
     known = stored = None
     if k_time is not None:
         known = Version(
@@ -203,12 +221,15 @@ def register_of(row: Sequence[Any]) -> Register:
         stored = Stored(
             stamp=Stamp(s_time, s_region), by=s_by, seen=seen_of(s_seen, s_by), digest=s_digest, revision=s_revision
         )
+    plain = Register(path=path, known=known, stored=stored, own=own, kept=kept_in(kept))
     if not any(field is not None for field in extras):
-        return Register(path=path, known=known, stored=stored, own=own)
-    return _with_extras(Register(path=path, known=known, stored=stored, own=own), extras, intent_value)
+        return plain
+    return _with_extras(plain, extras, intent_value, intent_kept)
 
 
-def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | None) -> Register:
+def _with_extras(
+    plain: Register, extras: Sequence[Any], intent_value: bytes | None, intent_kept: bytes | None
+) -> Register:
     hold = extras[0:6]
     allowed = extras[6:8]
     parked = extras[8:11]
@@ -229,6 +250,7 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
                 stamp=Stamp(time, region), by=by, seen=seen_of(seen, by), digest=digest, value=intent_value
             ),
             expected=expected,
+            kept=kept_in(intent_kept),
         )
         if batch is not None
         else None,
@@ -236,6 +258,7 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
         shown=shown,
         left=left,
         flips=tuple(orjson.loads(flips)) if flips is not None else (),
+        kept=plain.kept,
     )
 
 

@@ -104,14 +104,23 @@ registers: Final = Table(
     _text("flips"),
     Column("k_value", LargeBinary),
     Column("intent_value", LargeBinary),
+    Column("incomplete", SmallInteger),
+    Column("kept", LargeBinary),
+    Column("intent_kept", LargeBinary),
     sqlite_with_rowid=False,
 )
 UNSETTLED: Final = text("unsettled = 1")
 HELD: Final = text("hold_reason IS NOT NULL")
 PARKED: Final = text("parked_reason IS NOT NULL")
+INCOMPLETE: Final = text("incomplete = 1")
 """Conditions of the partial indexes; a query must use the same words, or SQLite does not use the index."""
 
-for _name, _where in (("registers_unsettled", UNSETTLED), ("registers_held", HELD), ("registers_parked", PARKED)):
+for _name, _where in (
+    ("registers_unsettled", UNSETTLED),
+    ("registers_held", HELD),
+    ("registers_parked", PARKED),
+    ("registers_incomplete", INCOMPLETE),
+):
     Index(_name, registers.c.path, sqlite_where=_where, postgresql_where=_where)
 
 DEAD: Final = text("unsettled = 0 AND k_digest IS NULL AND k_time IS NOT NULL")

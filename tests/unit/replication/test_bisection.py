@@ -181,6 +181,7 @@ async def test_others_have_their_turn_between_slices_and_it_is_acknowledged_afte
             store=cast("Any", None),
             bus=stub,
             probe=cast("Any", None),
+            versions=cast("Any", None),
             region=Region("east"),
             timing=Timing(),
             version="1",

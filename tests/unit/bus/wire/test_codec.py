@@ -194,6 +194,7 @@ def test_a_broker_event_has_the_cluster_as_author() -> None:
         stamp=Stamp(NOW, WEST),
         by=by,  # type: ignore[arg-type]  # a literal counter
         seen={by: NOW},  # type: ignore[dict-item]  # the same
+        whole=False,
     )
     gone = decode(native(type=NativeType.DELETED, value=None), {})
     assert isinstance(gone, MetadataChangeEvent)

@@ -1,0 +1,51 @@
+"""The contract of version checks: which versions of Pulsar the brokers of a region have, all of them asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from syncer.conflict.fields.table import BrokerVersion, parse_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersTold:
+    """What the brokers of a region said of themselves.
+
+    Args:
+        versions: Address of each broker that is listed, and its version as it told it.
+        trouble: Why the answer is not whole; empty where every broker that is listed was asked and answered.
+    """
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
+
+    @property
+    def oldest(self) -> BrokerVersion | None:
+        """Version of the oldest of them; ``None``: it cannot be told."""
+        found = [version for text in self.versions.values() if (version := parse_version(text)) is not None]
+        return min(found) if found and not self.trouble else None
+
+
+class VersionProbe(Protocol):
+    """Tells which versions the brokers of a region have."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anybody to ask."""
+        ...
+
+    async def versions(self) -> BrokersTold:
+        """Ask every broker that is listed now; what cannot be asked is told as trouble, never as an exception."""
+        ...
+
+
+class NobodyToAsk:
+    """Stands where no admin API is configured; a :class:`VersionProbe`."""
+
+    asks = False
+
+    async def versions(self) -> BrokersTold:
+        """Say why."""
+        return BrokersTold(trouble="no [admin] is configured")

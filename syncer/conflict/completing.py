@@ -1,0 +1,225 @@
+"""Completing: the author of a change fills in the fields that its own brokers do not know (rule 15).
+
+A region goes by whole documents: what its store holds, and the kept fields that brokers have dropped from it. So
+digests, stamps, events and plans are those of whole documents, and every other rule stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.conflict.acts import Act, Decision, Journal, Moment, Need, Outcome, RecordConflict
+from syncer.conflict.causality.order import Relation
+from syncer.conflict.fields.brokers import Brokers, oldest_tree
+from syncer.conflict.fields.kept import Document, KeptFields, any_known, completed, joined_parts, lacks, newer_part
+from syncer.conflict.guards import Facts
+from syncer.conflict.projection import PROJECTIONS, parse, stored
+from syncer.conflict.register import Intent, Register
+from syncer.conflict.settings import Settings
+from syncer.errors import ValueInvalid
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, ResourceKind, Version
+from syncer.paths import Resource, classify, scaffold
+from syncer.replacing import replace
+from syncer.stores.contract import Entry, Put
+
+DROPPED: Final = "fields-dropped"
+"""Reason of a conflict: the winner's author does not complete, and its value lacks fields that stood here."""
+_NOTHING: Final = KeptFields()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """What a valid read of a path means.
+
+    Args:
+        entry: What was read, completed.
+        digest: Of its projection; ``None``: nothing stands there.
+        kept: The kept fields from now on.
+        asks: It would be a removal by who knows the field, and the brokers were not asked for that since.
+        digest_as_read: Of what was read itself, where that is another one.
+    """
+
+    entry: Entry | None
+    digest: Digest | None
+    kept: KeptFields | None
+    asks: bool = False
+    digest_as_read: Digest | None = None
+
+
+def reading(
+    settings: Settings, register: Register, kind: ResourceKind, entry: Entry | None, moment: Moment
+) -> Understood:
+    """Understand what was read of a path; an empty inner node holds nothing.
+
+    Raises:
+        ValueInvalid: The value cannot be understood, is ephemeral, or became empty under a living path.
+    """
+    if entry is None:
+        return Understood(entry=None, digest=None, kept=None)
+    if entry.ephemeral:
+        raise ValueInvalid("an ephemeral node stands here; it belongs to one session and is never replicated")
+    if not entry.value:
+        if register.stored_alive:
+            raise ValueInvalid("the value became empty, which no broker can read")
+        return Understood(entry=entry, digest=None, kept=None)
+    projection, brokers = PROJECTIONS[kind], settings.brokers
+    if brokers is None:
+        return Understood(entry=entry, digest=projection.digest(entry.value), kept=None)
+    document = parse(entry.value)
+    found = completed(
+        _kept_so_far(register, kind),
+        document,
+        brokers.trees(kind, document),
+        believes=register.stored_alive and not moment.by_scan,
+    )
+    kept = None if found.kept.empty else found.kept
+    asks = found.removes and not moment.vouched
+    if not found.added:
+        return Understood(entry=entry, digest=projection.digest_of(document), kept=kept, asks=asks)
+    whole = stored(found.document)
+    return Understood(
+        entry=replace(entry, value=whole),
+        digest=projection.digest(whole),
+        kept=kept,
+        asks=asks,
+        digest_as_read=projection.digest_of(document),
+    )
+
+
+def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields:
+    """The kept fields; where nothing was ever stored, those of what the group knows are the first."""
+    if register.kept is not None:
+        return register.kept
+    known = register.known
+    if register.stored_alive or known is None or known.value is None:
+        return _NOTHING
+    return KeptFields(gone=newer_part(parse(known.value), oldest_tree(kind)))
+
+
+def completes(register: Register, value: bytes) -> bytes:
+    """A stored value of a path with the kept fields that it lacks; one that cannot be read stays as it is."""
+    kept = register.kept
+    resource = classify(register.path)
+    if kept is None or resource is None or not kept.gone:
+        return value
+    try:
+        document = parse(value)
+    except ValueInvalid:
+        return value
+    found = completed(KeptFields(gone=kept.gone), document, Brokers().trees(resource.kind, document), believes=False)
+    return stored(found.document) if found.added else value
+
+
+def kept_of(settings: Settings, kind: ResourceKind, value: bytes | None) -> KeptFields | None:
+    """The kept fields of a whole value that is written to the store."""
+    if settings.brokers is None or value is None:
+        return None
+    part = newer_part(parse(value), oldest_tree(kind))
+    return KeptFields(part) if part else None
+
+
+def keeps_more(settings: Settings, register: Register, entry: Entry) -> bool:
+    """Whether a value has fields to keep; see :meth:`syncer.conflict.replica.Replica.keeps_more`."""
+    resource = classify(register.path)
+    if settings.brokers is None or resource is None or not register.stored_alive or not entry.value:
+        return False
+    try:
+        return bool(newer_part(parse(entry.value), oldest_tree(resource.kind)))
+    except ValueInvalid:
+        return False
+
+
+def awaits_value(settings: Settings, register: Register, read: Understood) -> bool:
+    """Whether what the store holds cannot be judged yet: the group's value, known by digest alone, may complete it."""
+    known = register.known
+    if settings.brokers is None or known is None or register.stored is not None:
+        return False
+    return known.alive and known.value is None and read.digest is not None
+
+
+def owed(settings: Settings, folded: Register, event: MetadataChangeEvent, relation: Relation) -> Register:
+    """Take the fields of another region's value that this region's brokers may never have known.
+
+    What was found here at first contact, or made here, and has met nobody yet, lacks them without evidence: the next
+    read completes it by them.
+    """
+    stands, value = folded.stored, event.value
+    if settings.brokers is None or value is None or stands is None or stands.digest is None:
+        return folded
+    if relation is Relation.ANCESTOR or relation is Relation.SAME or set(stands.seen) - {stands.by}:
+        return folded
+    part = newer_part(parse(value), oldest_tree(event.resource))
+    kept = folded.kept or _NOTHING
+    lacking = _without(part, kept.store)
+    if not lacking or not lacks(kept.gone, lacking):
+        return folded
+    gone = joined_parts(kept.gone, lacking)
+    return replace(folded, kept=KeptFields(kept.store, gone), stored=replace(stands, revision=None))
+
+
+def _without(part: Document, present: Document) -> Document:
+    return {name: node for name, node in part.items() if name not in present}
+
+
+def dropped(settings: Settings, register: Register, event: MetadataChangeEvent, version: Version) -> tuple[Act, ...]:
+    """Keep what is about to be lost: the author of a newer value does not complete, and lacks kept fields.
+
+    Args:
+        settings: The region's settings.
+        register: The path's register, before the event was folded.
+        event: The event.
+        version: The version that it stands for.
+    """
+    kept, stands = register.kept, register.stored
+    if settings.brokers is None or event.whole or kept is None or stands is None or event.value is None:
+        return ()
+    document = parse(event.value)
+    if not (lacks(document, kept.store) or lacks(document, kept.gone)):
+        return ()
+    record = RecordConflict(
+        path=register.path,
+        loser=stands.stamp,
+        loser_seen=stands.seen,
+        loser_digest=stands.digest,
+        value=None,
+        winner=version.stamp,
+        reason=DROPPED,
+    )
+    return (record,)
+
+
+def owes(settings: Settings, register: Register) -> bool:
+    """Whether the store lacks kept fields that all brokers know by now: they are written back before any is judged."""
+    kept, brokers, resource = register.kept, settings.brokers, classify(register.path)
+    if kept is None or brokers is None or resource is None or not kept.gone or not register.stored_alive:
+        return False
+    if register.due or register.intent is not None or register.hold is not None:
+        return False
+    return any_known(kept.gone, oldest_tree(resource.kind), brokers.known(resource.kind))
+
+
+def write_back(settings: Settings, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
+    """Decide the write that gives the store back what it lacks; nothing else changes by it."""
+    stands, kept = register.stored, register.kept
+    if not owes(settings, register) or stands is None or kept is None or facts.outbox_open or not facts.applies:
+        return Outcome(register)
+    if entry is None or stands.revision is None or entry.revision != stands.revision:
+        return Outcome(register, (), Need.READ if entry is not None and stands.revision is None else Need.NOTHING)
+    whole = completes(register, entry.value)
+    version = Version(stamp=stands.stamp, by=stands.by, seen=stands.seen, digest=stands.digest)
+    intent = Intent(
+        batch=batch,
+        version=version,
+        expected=entry.revision,
+        kept=kept_of(settings, _kind(register.path), whole),
+    )
+    note = Journal(path=register.path, decision=Decision.COMPLETED, stamp=stands.stamp, digest=stands.digest)
+    write = Put(path=register.path, value=whole, expected=entry.revision, scaffold=scaffold(register.path))
+    return Outcome(replace(register, intent=intent), (note,), Need.NOTHING, write)
+
+
+def _kind(path: MetaPath) -> ResourceKind:
+    resource: Resource | None = classify(path)
+    assert resource is not None  # noqa: S101 - only resources owe
+    return resource.kind

@@ -1,0 +1,1 @@
+"""Fields: which of them each version of the brokers knows."""

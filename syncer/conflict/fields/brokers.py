@@ -1,0 +1,61 @@
+"""Knowledge of a region's brokers: the fields that all of them know, as their oldest version tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from syncer.conflict.fields.kept import Trees
+from syncer.conflict.fields.table import (
+    VERSIONS,
+    BrokerVersion,
+    Tree,
+    always_written,
+    derived_fields,
+    known_fields,
+    listed,
+    parse_version,
+)
+from syncer.model import ResourceKind
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """The brokers of a region.
+
+    Args:
+        version: Of the oldest of them; ``None``: it cannot be told, so they count as the oldest in the table.
+    """
+
+    version: BrokerVersion | None = None
+
+    def known(self, kind: ResourceKind) -> Tree:
+        """The fields of a kind that every broker knows."""
+        return known_fields(self.version, kind)
+
+    def trees(self, kind: ResourceKind, document: Mapping[str, Any]) -> Trees:
+        """What is known of a kind where this document was written.
+
+        What the document proves goes first: one without the fields that a version always writes was not written by it.
+        """
+        version = VERSIONS[0] if self.version is None else listed(self.version)
+        while version != VERSIONS[0] and not always_written(version, kind) <= document.keys():
+            version = VERSIONS[VERSIONS.index(version) - 1]
+        return _trees(version, kind)
+
+
+@cache
+def oldest_tree(kind: ResourceKind) -> Tree:
+    """What every version knows of a kind, derived fields included: they are made anew by whoever reads the others."""
+    return {**known_fields(None, kind), **dict.fromkeys(derived_fields(kind))}
+
+
+@cache
+def _trees(version: str, kind: ResourceKind) -> Trees:
+    return Trees(
+        oldest=oldest_tree(kind),
+        newest=known_fields(parse_version(VERSIONS[-1]), kind),
+        brokers=known_fields(parse_version(version), kind),
+    )

@@ -1,0 +1,178 @@
+"""KeptFields fields: those of a value that not every version of Pulsar knows, as the path last had them.
+
+A broker drops what it does not know when it next writes a value. Nobody has removed it by that: the region keeps it in
+its own database, and whatever leaves the region is whole. So a value counts as *completed*: what the store holds, and
+what of the kept fields it lacks without anybody having removed it.
+
+Invariants: what is present in the store always counts, only absence is judged. An absence is a removal exactly where
+the store was last known to hold the field, and every broker of the region knows it; any other absence keeps the field.
+
+Places are names down nested objects. Arrays are values as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from syncer.conflict.fields.table import Tree
+
+Document = dict[str, Any]
+"""A parsed JSON object."""
+
+_ALL_NEW: Final[Tree] = {}
+"""What the oldest version knows below a field that it does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFields:
+    """Fields of one value that the oldest version does not know.
+
+    Args:
+        store: Those that the store was last known to hold.
+        gone: Those that it was last known to lack, though nobody removed them.
+    """
+
+    store: Document = field(default_factory=dict)
+    gone: Document = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.store or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """What is known of one kind of resource.
+
+    Args:
+        oldest: Fields that every version knows.
+        newest: Fields that the newest version in the table knows.
+        brokers: Fields that every broker of this region knows.
+    """
+
+    oldest: Tree
+    newest: Tree
+    brokers: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A stored value, completed.
+
+    Args:
+        added: Whether anything was kept that the store lacks: ``document`` is another one then.
+        kept: The kept fields from now on.
+        removes: An absence was taken for a removal.
+    """
+
+    document: Document
+    added: bool
+    kept: KeptFields
+    removes: bool
+
+
+def newer_part(document: Mapping[str, Any], oldest: Tree) -> Document:
+    """The fields of a document that the oldest version does not know, nested ones in their objects."""
+    found: Document = {}
+    for name, node in document.items():
+        if name in oldest or "*" in oldest:
+            below = oldest.get(name, oldest.get("*"))
+            if below and isinstance(node, dict) and (part := newer_part(node, below)):
+                found[name] = part
+        else:
+            found[name] = node
+    return found
+
+
+def completed(kept: KeptFields, document: Document, trees: Trees, *, believes: bool) -> Completed:
+    """Complete a stored document by the kept fields that it lacks.
+
+    Args:
+        kept: The kept fields so far.
+        document: As parsed; it is not changed.
+        trees: What is known of its kind.
+        believes: Whether an absence can be a removal at all; where not, nobody is known to have removed anything.
+    """
+    present = newer_part(document, trees.oldest)
+    if kept.empty:
+        return Completed(document, added=False, kept=KeptFields(present), removes=False)
+    filling = _Filling(trees)
+    whole, gone = filling.laid(kept.gone, document, trees.oldest, None)
+    whole, lost = filling.laid(kept.store, whole, trees.oldest, trees.brokers if believes else None)
+    gone = joined_parts(gone, lost)
+    return Completed(whole, added=bool(gone), kept=KeptFields(present, gone), removes=filling.removes)
+
+
+def any_known(gone: Document, oldest: Tree, brokers: Tree) -> bool:
+    """Whether every broker knows some field that the store lacks: then it is to be written back."""
+    for name, node in gone.items():
+        if name in oldest or "*" in oldest:
+            below, theirs = oldest.get(name, oldest.get("*")), brokers.get(name, brokers.get("*"))
+            if isinstance(node, dict) and any_known(node, below or _ALL_NEW, theirs or _ALL_NEW):
+                return True
+        elif name in brokers:
+            return True
+    return False
+
+
+def lacks(document: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
+    """Whether a document lacks a field that a part of another one has."""
+    for name, node in part.items():
+        if name not in document:
+            return True
+        theirs = document[name]
+        if isinstance(node, dict) and isinstance(theirs, dict) and lacks(theirs, node):
+            return True
+    return False
+
+
+def joined_parts(left: Document, right: Document) -> Document:
+    """Both, nested ones too; where both have a field, the left one's value."""
+    if not right or not left:
+        return left or right
+    found = {**right, **left}
+    for name in left.keys() & right.keys():
+        if isinstance(left[name], dict) and isinstance(right[name], dict):
+            found[name] = joined_parts(left[name], right[name])
+    return found
+
+
+class _Filling:
+    """Lays kept fields below a document, and notes what was taken for a removal."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._newest = trees.newest
+        self.removes = False
+
+    def laid(self, kept: Document, document: Document, oldest: Tree, brokers: Tree | None) -> tuple[Document, Document]:
+        """The document with the kept fields that it lacks, and those alone. ``brokers``: ``None`` believes nothing."""
+        return self._laid(kept, document, oldest, self._newest, brokers)
+
+    def _laid(
+        self, kept: Document, document: Document, oldest: Tree, newest: Tree, brokers: Tree | None
+    ) -> tuple[Document, Document]:
+        whole, lacking = document, Document()
+        for name, node in kept.items():
+            known_always = name in oldest or "*" in oldest
+            if name in document:
+                below = newest.get(name, newest.get("*"))
+                theirs = document[name]
+                if not below or not isinstance(node, dict) or not isinstance(theirs, dict):
+                    continue  # it is present as a whole
+                deeper = oldest.get(name, oldest.get("*")) if known_always else _ALL_NEW
+                known = None if brokers is None else brokers.get(name, brokers.get("*")) or _ALL_NEW
+                filled, missing = self._laid(node, theirs, deeper or _ALL_NEW, below, known)
+                if missing:
+                    whole = {**whole, name: filled}
+                    lacking[name] = missing
+            elif known_always:
+                continue  # an object that everybody knows was removed, and what was in it
+            elif brokers is not None and (name in brokers or "*" in brokers):
+                self.removes = True
+            else:
+                whole = {**whole, name: node}
+                lacking[name] = node
+        return whole, lacking

@@ -1,0 +1,133 @@
+"""Table of the fields that the brokers of each version of Pulsar keep, per kind of document.
+
+A broker reads a stored document into a class and writes it back: a field that its class has not is gone. The table
+lists the fields that are read and written again. Fields that a class works out of others and only writes are listed
+apart, as derived.
+
+Source: ``known_fields.json``, which ``python -m tests.versions VERSION`` writes by asking Pulsar's own classes.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from syncer.model import ResourceKind
+
+Tree: TypeAlias = "Mapping[str, Tree | None]"
+"""Fields by their names, with the fields below them. ``None``: what is below is kept whole. ``*``: any name.
+
+Below the top, derived fields stand among the others: they come and go with their object.
+"""
+
+_STAGES: Final = ("alpha", "beta", "m", "rc", "snapshot")
+"""What comes before a release, in the order of Maven."""
+_TEXT: Final = re.compile(
+    r"(?P<numbers>\d{1,6}(?:\.\d{1,6}){1,3})(?:-(?P<stage>alpha|beta|m|rc|snapshot)[-.]?(?P<step>\d{1,6})?)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BrokerVersion:
+    """Version of a broker, ordered: what comes before a release is older than it.
+
+    Attributes:
+        numbers: Four, filled up with zeros.
+        stage: Place among what comes before a release; the release itself is behind all of them.
+        step: The number behind the stage: 1 of ``5.0.0-M1``.
+    """
+
+    numbers: tuple[int, ...]
+    stage: int = len(_STAGES)
+    step: int = 0
+
+
+def parse_version(text: str) -> BrokerVersion | None:
+    """Read a version as brokers tell it: ``4.0.8``, ``5.0.0-M1``, ``4.3.0-SNAPSHOT``.
+
+    Args:
+        text: Untrusted; anything else than a version reads as ``None``.
+    """
+    match = _TEXT.fullmatch(text.strip())
+    if match is None:
+        return None
+    told = [int(number) for number in match["numbers"].split(".")]
+    numbers = tuple(told + [0] * (4 - len(told)))
+    if match["stage"] is None:
+        return BrokerVersion(numbers)
+    return BrokerVersion(numbers, _STAGES.index(match["stage"].lower()), int(match["step"] or 0))
+
+
+def known_fields(version: BrokerVersion | None, kind: ResourceKind) -> Tree:
+    """The fields that brokers of a version keep, by the table's version that stands for it.
+
+    A version between two of the table counts as the older one: it may know more than is said here, never less.
+
+    Args:
+        version: ``None``: it is not known, and counts as the oldest.
+        kind: Of the document.
+    """
+    return _TREES[VERSIONS[0] if version is None else listed(version)][kind]
+
+
+def listed(version: BrokerVersion) -> str:
+    """The table's version that stands for one: the newest that is not newer; the oldest for all that are older.
+
+    Args:
+        version: Of a broker.
+    """
+    return max((each for each in VERSIONS if _PARSED[each] <= version), key=_PARSED.__getitem__, default=VERSIONS[0])
+
+
+def derived_fields(kind: ResourceKind) -> frozenset[str]:
+    """The names, at the top of a document, that some version writes without ever reading them.
+
+    Args:
+        kind: Of the document.
+    """
+    return _DERIVED[kind]
+
+
+def always_written(version: str, kind: ResourceKind) -> frozenset[str]:
+    """The names that a version writes even where nothing is set, and the oldest one does not: they prove who wrote it.
+
+    Args:
+        version: One of :data:`VERSIONS`.
+        kind: Of the document.
+    """
+    return _WRITTEN[version][kind]
+
+
+def _tree(told: Mapping[str, Any]) -> Tree:
+    return {name: None if below is True else _tree(below) for name, below in told.items()}
+
+
+def _read() -> Mapping[str, Any]:
+    # importlib.resources costs several times as much to import
+    data = pkgutil.get_data(__package__, "known_fields.json")
+    return dict(orjson.loads(data or b"{}"))
+
+
+_TABLE: Final = _read()
+_PARSED: Final = {text: version for text in _TABLE if (version := parse_version(text)) is not None}
+VERSIONS: Final[tuple[str, ...]] = tuple(sorted(_PARSED, key=_PARSED.__getitem__))
+"""The versions of the table, the oldest first."""
+_TREES: Final = {
+    text: {ResourceKind(kind): _tree(told["fields"]) for kind, told in kinds.items()} for text, kinds in _TABLE.items()
+}
+_DERIVED: Final = {
+    kind: frozenset(name for kinds in _TABLE.values() for name in kinds[kind]["derived"]) for kind in ResourceKind
+}
+_WRITTEN: Final = {
+    text: {
+        ResourceKind(kind): frozenset(told["written"]) - frozenset(_TABLE[VERSIONS[0]][kind]["written"])
+        for kind, told in kinds.items()
+    }
+    for text, kinds in _TABLE.items()
+}

@@ -1,0 +1,104 @@
+"""Broker versions: what is known of the region's brokers, and absences that wait until all of them were asked.
+
+A field that lacks was removed only by a broker that knows it. So before an absence is taken for a removal every broker
+is asked for its version, after the value was read; and after any of them has become newer, all that the store holds is
+read once before anything that lacks there counts.
+
+All of it is in memory and may be lost. Units: milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from syncer.admin.version_probe import BrokersTold
+from syncer.conflict.fields.brokers import Brokers
+from syncer.conflict.fields.table import VERSIONS, BrokerVersion, listed, parse_version
+from syncer.conflict.replica import Replica
+from syncer.model import MetaPath, Millis, Revision
+from syncer.replacing import replace
+from syncer.replication.local.dirty import ReadCause
+from syncer.replication.local.part import OwnStore
+
+UNTOLD: Final = "broker-versions-unknown"
+NEWER: Final = "broker-version-newer"
+AGAIN_MS: Final = 60_000
+SOON_MS: Final = 2_000
+"""Asked again where paths wait for the answer, or none has come yet."""
+INCOMPLETE_PAGE: Final = 200
+
+
+def want(local: OwnStore, now: Millis) -> dict[MetaPath, Revision] | None:
+    """The absences that wait for an answer, if it is time to ask; ``None``: it is not."""
+    versions = local.versions
+    since = now - versions.asked_at
+    pressing = bool(versions.waiting) or versions.trouble or not versions.asked_at
+    if 0 <= since < (SOON_MS if pressing else AGAIN_MS):
+        return None
+    return dict(versions.waiting)
+
+
+def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold, now: Millis) -> None:
+    """Take an answer.
+
+    Args:
+        local: The region's own store.
+        doubted: The absences that had been read before it was asked for.
+        told: What the brokers said.
+        now: Our clock.
+    """
+    versions = local.versions
+    versions.asked_at, versions.trouble, versions.told = now, told.trouble, dict(told.versions)
+    _tell(local)
+    oldest = told.oldest
+    if oldest is None:
+        return  # what waits goes on waiting; what is known of the brokers stands until they say otherwise
+    known = local.core.replica.settings.brokers
+    if known is None or known.version != oldest:
+        if known is None or known.version is None or oldest > known.version:
+            versions.unsettled = versions.rescan = True
+        local.core.replica = Replica(replace(local.core.replica.settings, brokers=Brokers(oldest)))
+    versions.vouched.update(doubted)
+    for path in doubted:
+        versions.waiting.pop(path, None)
+    local.dirty.add(doubted, ReadCause.DUE)
+
+
+def _tell(local: OwnStore) -> None:
+    """Say in the status what is not as it should be."""
+    versions, conditions = local.versions, local.telemetry.conditions
+    conditions.pop(UNTOLD, None)
+    conditions.pop(NEWER, None)
+    if versions.trouble and local.core.replica.settings.brokers is not None:
+        waits = f"; {len(versions.waiting)} paths wait for it" if versions.waiting else ""
+        conditions[UNTOLD] = (
+            f"which versions of Pulsar the brokers here have is not known ({versions.trouble}), so no field that is "
+            f"newer than {VERSIONS[0]} counts as removed{waits}"
+        )
+    newest = max((v for text in versions.told.values() if (v := parse_version(text)) is not None), default=None)
+    if newest is not None and _beyond(newest):
+        conditions[NEWER] = (
+            f"a broker here is newer than {VERSIONS[-1]}, the newest version known to this program: a field that came "
+            "after that is carried and never counts as removed; upgrade this program"
+        )
+
+
+def _beyond(version: BrokerVersion) -> bool:
+    """Whether a version may have fields that the table does not know: of a later minor one than its newest."""
+    newest = parse_version(VERSIONS[-1])
+    return newest is not None and listed(version) == VERSIONS[-1] and version.numbers[:2] > newest.numbers[:2]
+
+
+def mark_incomplete(local: OwnStore, now: Millis) -> None:
+    """Look again, page by page, at paths whose store lacks kept fields: what the brokers know now is written back."""
+    versions, brokers = local.versions, local.core.replica.settings.brokers
+    if brokers is None or brokers.version is None or versions.unsettled or local.core.observing:
+        return
+    if versions.incomplete_after is None:
+        if 0 <= now - versions.incomplete_at < AGAIN_MS:
+            return
+        versions.incomplete_at, versions.incomplete_after = now, MetaPath("")
+    with local.core.state.transaction() as tx:
+        page = tx.incomplete(INCOMPLETE_PAGE, versions.incomplete_after)
+    local.dirty.add([each.path for each in page if local.core.replica.owes(each)], ReadCause.DUE)
+    versions.incomplete_after = page[-1].path if len(page) == INCOMPLETE_PAGE else None
