@@ -43,8 +43,8 @@ demo: setup ## Three regions on this machine converge, quarrel, crash and agree 
 	@$(BIN)/syncer demo
 
 .PHONY: demo-pulsar
-demo-pulsar: servers ## The same story between two real Pulsar clusters, one on ZooKeeper, one on etcd
-	@$(BIN)/python -m deploy.lab.demo
+demo-pulsar: servers ## The same story between two real Pulsar clusters, one on ZooKeeper, one on etcd (VERSIONS=5.0.0-M1,4.2.4)
+	@$(BIN)/python -m deploy.lab.demo $(if $(VERSIONS),--versions $(VERSIONS))
 
 .PHONY: demo-migration
 demo-migration: servers ## Clients at work are moved between two real Pulsar clusters, with care and without (5 minutes)

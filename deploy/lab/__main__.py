@@ -1,6 +1,7 @@
 """Command line of the lab: ``python -m deploy.lab up|status|down|stop|start|kill|admin``.
 
-    up [NAME[:STORE] ...]     start (or complete) clusters; without names us-east:zookeeper us-west:etcd
+    up [NAME[:STORE[:VERSION]] ...]
+                              start (or complete) clusters; without names us-east:zookeeper us-west:etcd
     status                    one JSON object: URLs, processes, memory, health
     stop NAME [PART]          stop a cluster or one part (store, configuration-store, broker); the data stays
     start NAME [PART]         start it again
@@ -22,10 +23,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.lab.assembled import home_of
 from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, StoreKind, bring_up, share_namespace
 from deploy.lab.pulsar_admin import pulsar_admin
-from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
+from deploy.lab.software import PULSAR_VERSION, SoftwareMissing, etcd_binary, java, pulsar_home
+from deploy.lab.versions import RELEASES, VersionRefused, release
 
 DEFAULT_CLUSTERS = ("us-east:zookeeper", "us-west:etcd")
 
@@ -51,8 +54,8 @@ def _up(options: argparse.Namespace) -> int:
     present = {cluster.name: cluster for cluster in _clusters(options.directory)}
     chosen = []
     for word in options.names or DEFAULT_CLUSTERS:
-        name, _, store = word.partition(":")
-        kind = StoreKind(store or StoreKind.ZOOKEEPER)
+        name, kind, version = _parts(word)
+        home_of(version)
         if kind is StoreKind.ETCD:
             etcd_binary()
         settings = ClusterSettings(
@@ -61,6 +64,7 @@ def _up(options: argparse.Namespace) -> int:
             separate_configuration=options.separate_configuration,
             broker=dict(options.set),
             quick_start=not options.full_jit,
+            version=version,
         )
         chosen.append(present.get(name) or PulsarCluster(options.directory / name, settings))
     everyone = list({cluster.name: cluster for cluster in (*present.values(), *chosen)}.values())
@@ -134,10 +138,24 @@ def _setting(word: str) -> tuple[str, str]:
 
 
 def _cluster_word(word: str) -> str:
-    name, colon, store = word.partition(":")
-    if not name or (colon and store not in set(StoreKind)):
-        raise argparse.ArgumentTypeError(f"{word!r} is not NAME or NAME:STORE, STORE one of {', '.join(StoreKind)}")
+    name, *rest = word.split(":")
+    if not name or len(rest) > 2 or (rest and rest[0] not in set(StoreKind)):
+        raise argparse.ArgumentTypeError(
+            f"{word!r} is not NAME, NAME:STORE or NAME:STORE:VERSION, STORE one of {', '.join(StoreKind)}, "
+            f"VERSION one of {', '.join(RELEASES)}"
+        )
+    _, kind, version = _parts(word)
+    try:
+        release(version, etcd=kind is StoreKind.ETCD)
+    except VersionRefused as exc:
+        raise argparse.ArgumentTypeError(f"{word!r}: {exc}") from exc
     return word
+
+
+def _parts(word: str) -> tuple[str, StoreKind, str]:
+    name, _, rest = word.partition(":")
+    store, _, version = rest.partition(":")
+    return name, StoreKind(store or StoreKind.ZOOKEEPER), version or PULSAR_VERSION
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -148,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     up = commands.add_parser("up", help="start clusters")
-    up.add_argument("names", nargs="*", metavar="NAME[:STORE]", type=_cluster_word)
+    up.add_argument("names", nargs="*", metavar="NAME[:STORE[:VERSION]]", type=_cluster_word)
     up.add_argument("--separate-configuration", action="store_true", help="a second store for the configuration")
     up.add_argument("--set", action="append", default=[], type=_setting, metavar="KEY=VALUE", help="a broker setting")
     up.add_argument("--full-jit", action="store_true", help="slower to start, faster when warm: for measurements")

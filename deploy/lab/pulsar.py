@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab import rest
+from deploy.lab.assembled import home_of
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerFailed, ServerProcess, resident_bytes
-from deploy.lab.software import java, pulsar_home
+from deploy.lab.software import PULSAR_VERSION, java
+from deploy.lab.versions import release
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 
 READY_TIMEOUT_S: Final = 180.0
 STALE_BOOKIE_TIMEOUT_S: Final = 60.0
+_BOOKIES: Final = "/ledgers/available"
 _BROKER_HEAP_MB: Final = 384
 _BROKER_DIRECT_MB: Final = 256
 STORE_SESSION_MS: Final = 6_000
@@ -68,6 +71,11 @@ class StoreKind(StrEnum):
     ZOOKEEPER = "zookeeper"
     ETCD = "etcd"
 
+    @property
+    def label(self) -> str:
+        """Its name in a sentence."""
+        return "ZooKeeper" if self is StoreKind.ZOOKEEPER else "etcd"
+
 
 class Part(StrEnum):
     """A process of a cluster, in starting order."""
@@ -107,6 +115,10 @@ class ClusterSettings:
         token: What the lab shows to the brokers, where they ask who is there.
         session_ms: Longest session in its own ZooKeeper. Where nobody is killed a long one is better: a broker that
             gets no turn for longer loses all its topics.
+        version: Version of Pulsar that its broker and bookie run; its store does not follow it.
+
+    Raises:
+        VersionRefused: The lab does not have the version, or the version cannot use such a store.
     """
 
     name: str
@@ -116,6 +128,10 @@ class ClusterSettings:
     quick_start: bool = True
     token: str = field(default="", repr=False)
     session_ms: int = STORE_SESSION_MS
+    version: str = PULSAR_VERSION
+
+    def __post_init__(self) -> None:
+        release(self.version, etcd=self.store is StoreKind.ETCD)
 
 
 class PulsarCluster:
@@ -250,6 +266,7 @@ class PulsarCluster:
         """What an operator wants to see of it."""
         pids = {part: process.pid() for part, process in self.processes().items()}
         return {
+            "version": self.settings.version,
             "store": self.store.metadata_url,
             "configuration_store": self.configuration_store.metadata_url,
             "service_url": self.service_url,
@@ -275,7 +292,8 @@ class PulsarCluster:
         self._file.write_text(json.dumps({"settings": asdict(self.settings), "ports": asdict(self.ports)}, indent=1))
 
     def _broker_command(self) -> Command:
-        home, data = pulsar_home(), self.directory / "data"
+        version = self.settings.version
+        home, data = home_of(version), self.directory / "data"
         configuration = self.directory / "conf" / "standalone.conf"
         configuration.parent.mkdir(parents=True, exist_ok=True)
         ports = {"brokerServicePort": str(self.ports.broker), "webServicePort": str(self.ports.web)}
@@ -288,7 +306,7 @@ class PulsarCluster:
                 *("-c", str(configuration)),
                 *("--metadata-url", self.store.metadata_url),
                 *("--bookkeeper-dir", str(data / "bookkeeper")),
-                *("--bookkeeper-port", str(self.ports.bookie)),
+                *(("--bookkeeper-port", str(self.ports.bookie)) if release(version).bookie_port else ()),
                 *("-a", HOST),
                 "-nfw",  # no functions worker
                 "-nss",  # no stream storage
@@ -303,8 +321,12 @@ class PulsarCluster:
 
     def _wait_bookie_forgotten(self) -> None:
         """Wait until the store has forgotten a killed bookie: one that finds its own old entry gives itself up."""
-        entry = f"/ledgers/available/{HOST}:{self.ports.bookie}"
-        self.store.process.wait_until(lambda: not self._has_ephemeral(entry), timeout_s=STALE_BOOKIE_TIMEOUT_S)
+        self.store.process.wait_until(lambda: not self._has_bookie(), timeout_s=STALE_BOOKIE_TIMEOUT_S)
+
+    def _has_bookie(self) -> bool:
+        if isinstance(self.store, ZooKeeperServer) and not release(self.settings.version).bookie_port:
+            return self.store.has_ephemeral_like(f"{_BOOKIES}/bk-")  # an id, since the port is another each time
+        return self._has_ephemeral(f"{_BOOKIES}/{HOST}:{self.ports.bookie}")
 
     def _has_ephemeral(self, path: str) -> bool:
         if isinstance(self.store, ZooKeeperServer):

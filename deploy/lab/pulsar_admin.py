@@ -1,4 +1,4 @@
-"""Pulsar's own command line, ``pulsar-admin``."""
+"""Pulsar's own command line, ``pulsar-admin``: the distribution's for every version, since no other has its jars."""
 
 from __future__ import annotations
 

@@ -68,6 +68,8 @@ def java() -> Path:
 def pulsar_home() -> Path:
     """The unpacked Pulsar distribution; fetched once (245 MB) when it is not there. ``PULSAR_HOME`` names another one.
 
+    Homes of other versions are in :mod:`deploy.lab.assembled`.
+
     Raises:
         SoftwareMissing: It cannot be fetched, or what was fetched is not what was released.
     """
@@ -78,7 +80,7 @@ def pulsar_home() -> Path:
         return Path(own)
     home = cache_directory() / f"apache-pulsar-{PULSAR_VERSION}"
     if not home.exists():
-        with _one_at_a_time(cache_directory() / "fetch.lock"):
+        with fetch_lock():
             if not home.exists():
                 _fetch_pulsar(home)
     return home
@@ -92,7 +94,7 @@ def java_compiler() -> Path:
         SoftwareMissing: It cannot be fetched, or what was fetched is not what was released.
     """
     jar = cache_directory() / f"ecj-{COMPILER_VERSION}.jar"
-    with _one_at_a_time(cache_directory() / "fetch.lock"):
+    with fetch_lock():
         if not jar.exists():
             with tempfile.TemporaryDirectory(dir=jar.parent) as name:
                 _from_maven(COMPILER_ARTIFACT, COMPILER_SHA512, Path(name)).replace(jar)
@@ -159,7 +161,7 @@ def old_client() -> Path:
     """
     version = next(line.partition("==")[2].split()[0] for line in OLD_CLIENT.read_text().splitlines() if "==" in line)
     home = cache_directory() / f"pulsar-client-{version}-{sys.implementation.cache_tag}"
-    with _one_at_a_time(cache_directory() / "fetch.lock"):
+    with fetch_lock():
         if not home.exists():
             with tempfile.TemporaryDirectory(dir=home.parent) as name:
                 target = Path(name) / home.name
@@ -179,6 +181,30 @@ def cache_directory() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "pulsar-syncer"
 
 
+def run_maven(*words: str, wanted: str, directory: Path | None = None) -> None:
+    """Run Maven, which finds its repositories by its own settings.
+
+    Args:
+        words: Goal and properties.
+        wanted: Names in errors what is fetched.
+        directory: Holds the project; none is needed for goals without one.
+
+    Raises:
+        SoftwareMissing: There is no Maven, or it failed.
+    """
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SoftwareMissing(
+            f"no mvn to fetch {wanted} with: install Maven, or, if it is Pulsar {PULSAR_VERSION} that is missing, "
+            "unpack the distribution yourself and set PULSAR_HOME"
+        )
+    command = [maven, "-q", "-B", *words]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip()[-800:]
+        raise SoftwareMissing(f"mvn could not fetch {wanted} (see its settings and the network): {said}")
+
+
 def _fetch_pulsar(home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent) as name:
         work = Path(name)
@@ -188,18 +214,10 @@ def _fetch_pulsar(home: Path) -> None:
 
 
 def _from_maven(artifact: str, sha512: str, work: Path) -> Path:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise SoftwareMissing(
-            f"no mvn to fetch {artifact} with: install Maven, or, if it is Pulsar {PULSAR_VERSION} that is missing, "
-            "unpack the distribution yourself and set PULSAR_HOME"
-        )
-    command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={work}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+    run_maven("dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={work}", wanted=artifact)
     fetched = list(work.iterdir())
-    if done.returncode != 0 or len(fetched) != 1:
-        said = (done.stdout + done.stderr).strip()[-800:]
-        raise SoftwareMissing(f"mvn could not fetch {artifact} (see its settings and the network): {said}")
+    if len(fetched) != 1:
+        raise SoftwareMissing(f"mvn fetched {len(fetched)} files for {artifact}, not one")
     with fetched[0].open("rb") as file:
         digest = hashlib.file_digest(file, "sha512").hexdigest()
     if digest != sha512:
@@ -208,7 +226,9 @@ def _from_maven(artifact: str, sha512: str, work: Path) -> Path:
 
 
 @contextmanager
-def _one_at_a_time(lock: Path) -> Iterator[None]:
+def fetch_lock() -> Iterator[None]:
+    """Keep other programs, and other threads of this one, from fetching; do not take it twice."""
+    lock = cache_directory() / "fetch.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -251,7 +251,8 @@ class Story:
         self.screen.table("   syncer status", columns, rows)
         for path in sorted(different):
             self.screen.say(f"not the same: {path} ({'held' if path in held else 'NOT HELD'})")
-        self.check(f"{self.equal} resources are the same, digest by digest, in ZooKeeper and etcd", different <= held)
+        stores = " and ".join(self.clusters[name].settings.store.label for name in BOTH)
+        self.check(f"{self.equal} resources are the same, digest by digest, in {stores}", different <= held)
         self.check("nothing is left to be sent, written or decided", east.quiet() and west.quiet())
         self.check("nothing is in quarantine", all(row[-1] == "0" for row in rows))
 

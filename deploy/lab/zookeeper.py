@@ -1,4 +1,4 @@
-"""One ZooKeeper server alone, run from the jars of the Pulsar distribution."""
+"""One ZooKeeper server alone, run from the jars of the Pulsar distribution whatever version brokers have."""
 
 from __future__ import annotations
 
@@ -106,6 +106,10 @@ class ZooKeeperServer(Server):
     def has_ephemeral(self, path: str) -> bool:
         """Whether a node is there that lives as long as somebody's session."""
         return path in self.ask("dump").split()
+
+    def has_ephemeral_like(self, prefix: str) -> bool:
+        """Whether a node is there whose path begins so, and that lives as long as somebody's session."""
+        return any(word.startswith(prefix) for word in self.ask("dump").split())
 
     def _serves(self) -> bool:
         return self.ask("srvr").startswith("Zookeeper version")

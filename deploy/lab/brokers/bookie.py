@@ -11,13 +11,14 @@ from types import MappingProxyType
 from typing import Final
 
 from deploy.lab import rest
+from deploy.lab.assembled import home_of
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BOOKIE_SETTINGS, laid_over, pulsar_environment
 from deploy.lab.server import Server
-from deploy.lab.software import pulsar_home
+from deploy.lab.software import PULSAR_VERSION
 from deploy.lab.zookeeper import ZooKeeperServer
 
 # Small, for three brokers on one machine; beside what every bookie of the lab has.
@@ -78,6 +79,7 @@ class Bookie(Server):
         jvm: Flags of its Java machine.
         host: Its address, a loopback one.
         leashed: End it when this program ends.
+        version: Version of Pulsar.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Bookie(Server):
         jvm: Jvm,
         host: str = HOST,
         leashed: bool,
+        version: str = PULSAR_VERSION,
     ) -> None:
         port, self._metrics_port = free_ports(2)
         super().__init__(directory, name=name, port=port, data_directory=directory / "data" / name, leashed=leashed)
@@ -98,6 +101,7 @@ class Bookie(Server):
         self._settings = settings
         self._jvm = jvm
         self._host = host
+        self._version = version
 
     @property
     def endpoint(self) -> str:
@@ -128,12 +132,13 @@ class Bookie(Server):
         return self._store.has_ephemeral(self.registration)
 
     def _command(self) -> Command:
+        home = home_of(self._version)
         self.configuration.parent.mkdir(parents=True, exist_ok=True)
         values = {**BOOKIE_SETTINGS, **_OWN, **self._chosen(), **self._settings.further}
-        self.configuration.write_text(laid_over(pulsar_home() / "conf" / "bookkeeper.conf", values))
+        self.configuration.write_text(laid_over(home / "conf" / "bookkeeper.conf", values))
         environment = pulsar_environment(self.directory, self._jvm)
         return Command(
-            words=(str(pulsar_home() / "bin" / "pulsar"), "bookie"),
+            words=(str(home / "bin" / "pulsar"), "bookie"),
             directory=self.directory,
             environment={**environment, "PULSAR_BOOKKEEPER_CONF": str(self.configuration)},
         )

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from deploy.lab.assembled import home_of
 from deploy.lab.jvm import Jvm
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import pulsar_environment
-from deploy.lab.software import pulsar_home
+from deploy.lab.software import PULSAR_VERSION
 
 COMMAND_S: Final = 90.0
 
@@ -93,16 +94,18 @@ def _ledger(line: str) -> PrintedLedger:
 
 
 class BookieShell:
-    """The shell with the settings of one bookie.
+    """The shell with the settings of one bookie. Its answers are read as versions before 5.0 print them.
 
     Args:
         directory: Of its cluster.
         configuration: Settings of a bookie.
+        version: Version of Pulsar.
     """
 
-    def __init__(self, directory: Path, configuration: Path) -> None:
+    def __init__(self, directory: Path, configuration: Path, *, version: str = PULSAR_VERSION) -> None:
         self._directory = directory
         self._configuration = configuration
+        self._version = version
 
     def run(self, *words: str, timeout_s: float = COMMAND_S) -> str:
         """Run a command; all that it prints.
@@ -112,7 +115,7 @@ class BookieShell:
         """
         environment = pulsar_environment(self._directory, Jvm(heap_mb=192, direct_mb=64))
         command = Command(
-            words=(str(pulsar_home() / "bin" / "bookkeeper"), "shell", *words),
+            words=(str(home_of(self._version) / "bin" / "bookkeeper"), "shell", *words),
             directory=self._directory,
             environment={**environment, "BOOKIE_CONF": str(self._configuration)},
         )

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from deploy.lab import rest
+from deploy.lab.assembled import home_of
 from deploy.lab.brokers.cpu_group import CpuGroup
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command
 from deploy.lab.pulsar import PulsarCluster, laid_over
 from deploy.lab.server import Server
-from deploy.lab.software import pulsar_home
+from deploy.lab.software import PULSAR_VERSION
 
 
 class Broker(Server):
@@ -25,6 +26,7 @@ class Broker(Server):
         token: What the lab shows to it, where it asks who is there.
         group: The share of the CPU that it has.
         leashed: End it when this program ends.
+        version: Version of Pulsar.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Broker(Server):
         token: str = "",
         group: CpuGroup | None = None,
         leashed: bool,
+        version: str = PULSAR_VERSION,
     ) -> None:
         port, self.web_port = free_ports(2)
         super().__init__(directory, name=name, port=port, data_directory=directory / "data" / name, leashed=leashed)
@@ -44,6 +47,7 @@ class Broker(Server):
         self._settings = {**settings, "brokerServicePort": str(port), "webServicePort": str(self.web_port)}
         self._environment = environment
         self._token = token
+        self._version = version
 
     @property
     def id(self) -> str:
@@ -73,10 +77,10 @@ class Broker(Server):
         return rest.answers(f"{self.admin_url}/admin/v2/namespaces/public/default", self._token)
 
     def _command(self) -> Command:
-        configuration = self.directory / "conf" / f"{self.process.name}.conf"
+        home, configuration = home_of(self._version), self.directory / "conf" / f"{self.process.name}.conf"
         configuration.parent.mkdir(parents=True, exist_ok=True)
-        configuration.write_text(laid_over(pulsar_home() / "conf" / "broker.conf", self._settings))
-        words = (str(pulsar_home() / "bin" / "pulsar"), "broker")
+        configuration.write_text(laid_over(home / "conf" / "broker.conf", self._settings))
+        words = (str(home / "bin" / "pulsar"), "broker")
         return Command(
             words=words if self.group is None else self.group.entering(words),
             directory=self.directory,
@@ -93,4 +97,5 @@ def further_broker(cluster: PulsarCluster, *, leashed: bool = False) -> Broker:
         environment=cluster.broker_environment(),
         token=cluster.settings.token,
         leashed=leashed,
+        version=cluster.settings.version,
     )

@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from deploy.lab import rest
+from deploy.lab.assembled import home_of
 from deploy.lab.brokers.bookie import Bookie
 from deploy.lab.brokers.bookie_shell import BookieShell
 from deploy.lab.brokers.broker import Broker
@@ -22,7 +23,6 @@ from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BROKER_SETTINGS, StoreKind, pulsar_environment
-from deploy.lab.software import pulsar_home
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 
@@ -77,6 +77,7 @@ class BrokersCluster:
                 environment=pulsar_environment(directory, Jvm(heap_mb=384, direct_mb=256, quick_start=quick)),
                 group=None if self.no_own_cpu else CpuGroup(f"{settings.name}-{number}"),
                 leashed=leashed,
+                version=settings.version,
             )
             for number in range(settings.brokers)
         )
@@ -162,7 +163,7 @@ class BrokersCluster:
 
     def shell(self) -> BookieShell:
         """BookKeeper's own shell, with the settings of the first bookie."""
-        return BookieShell(self._directory, self.bookies[0].configuration)
+        return BookieShell(self._directory, self.bookies[0].configuration, version=self.settings.version)
 
     def set_rack(self, bookie: Bookie, rack: str) -> None:
         """Tell the brokers, and by them all, in which rack a bookie is."""
@@ -289,6 +290,7 @@ class BrokersCluster:
             jvm=Jvm(heap_mb=192, direct_mb=256, quick_start=self.settings.quick_start),
             host=f"127.0.0.{number + 1}" if self.settings.bookie.hosts else HOST,
             leashed=self._leashed,
+            version=self.settings.version,
         )
 
     def _start(self, servers: Iterable[Bookie | Broker]) -> None:
@@ -327,7 +329,8 @@ class BrokersCluster:
         if done.exists():
             return
         url, broker = self.keeper.metadata_url, self.brokers[0]
-        words = [str(pulsar_home() / "bin" / "pulsar"), "initialize-cluster-metadata", "--cluster", self.settings.name]
+        words = [str(home_of(self.settings.version) / "bin" / "pulsar"), "initialize-cluster-metadata"]
+        words += ["--cluster", self.settings.name]
         words += ["--metadata-store", url, "--configuration-metadata-store", url]
         words += ["--web-service-url", broker.admin_url, "--broker-service-url", broker.service_url]
         environment = pulsar_environment(self._directory, Jvm(heap_mb=128))

@@ -9,6 +9,8 @@ from typing import Final
 
 from deploy.lab.brokers.bookie import BookieSettings
 from deploy.lab.pulsar import StoreKind
+from deploy.lab.software import PULSAR_VERSION
+from deploy.lab.versions import release
 
 _EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
 OWN: Final[Mapping[str, str]] = {
@@ -84,6 +86,10 @@ class BrokersSettings:
         broker: Broker settings over the lab's own, as in ``broker.conf``.
         cpu_percent: Share of each broker in hundredths of a core; none: all report the whole machine's usage.
         quick_start: See :class:`Jvm`; off for measurements.
+        version: Version of Pulsar that its bookies and brokers run; its store does not follow it.
+
+    Raises:
+        VersionRefused: The lab does not have the version, or the version cannot use such a store.
     """
 
     name: str
@@ -97,3 +103,7 @@ class BrokersSettings:
     broker: Mapping[str, str] = field(default_factory=dict)
     cpu_percent: tuple[int, ...] = (100, 100, 100)
     quick_start: bool = True
+    version: str = PULSAR_VERSION
+
+    def __post_init__(self) -> None:
+        release(self.version, etcd=self.store is StoreKind.ETCD)
