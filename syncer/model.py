@@ -37,6 +37,9 @@ NOTHING_SEEN: Final[Seen] = {}
 FIRST_REAL_TIME_MS: Final = 1_000_000_000_000
 """Stamps below are baselines, see :func:`baseline_time`: older than any real time. Units: this is in September 2001."""
 
+BASELINE_ROOM: Final = 100
+"""Times between the baselines of two generations: a baseline that is completed later is stamped with one of them."""
+
 _MAX_DIGITS: Final = 12
 
 
@@ -174,4 +177,4 @@ def baseline_time(generation: int) -> Millis:
 
     A later generation has an earlier one: what a newcomer brings does not displace what the group has found before.
     """
-    return Millis(FIRST_REAL_TIME_MS - generation)
+    return Millis(FIRST_REAL_TIME_MS - generation * BASELINE_ROOM)

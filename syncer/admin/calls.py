@@ -68,9 +68,9 @@ class AdminCalls(ABC):
         """Ask the broker to produce and consume a message of its own; returns when it could."""
         await self.get("/admin/v2/brokers/health")
 
-    async def brokers(self, cluster: str) -> list[str]:
-        """List the addresses of the active brokers."""
-        return await self._list(f"/admin/v2/brokers/{_part(cluster)}")
+    async def brokers(self, cluster: str = "") -> list[str]:
+        """List the addresses of the active brokers; without a name those of the cluster that is asked."""
+        return await self._list(f"/admin/v2/brokers/{_part(cluster)}" if cluster else "/admin/v2/brokers")
 
     async def clusters(self) -> list[str]:
         """List the names of the clusters that this one knows, its own included."""
@@ -302,6 +302,10 @@ class AdminCalls(ABC):
         """
         query = "?includeSystemTopic=true" if system else ""
         return await self._list(f"/admin/v2/{domain}/{_names(namespace)}{query}")
+
+    async def scalable_topics(self, namespace: str) -> list[str]:
+        """List a namespace's scalable topics, as ``topic://TENANT/NAMESPACE/TOPIC``; brokers before 5.0 refuse it."""
+        return await self._list(f"/admin/v2/scalable/{_names(namespace)}")
 
     async def partitioned_topics(self, namespace: str, *, domain: str = "persistent") -> list[str]:
         """List a namespace's partitioned topics."""

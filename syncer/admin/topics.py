@@ -59,7 +59,7 @@ class ClustersProbe:
             except SyncerError:
                 client = None
             answer = Topics.CANNOT_ASK if client is None else await AdminProbe(client).ask(path)
-            if answer is Topics.SOME:
+            if answer in {Topics.SOME, Topics.SCALABLE}:
                 return answer
             worst = Topics.CANNOT_ASK if Topics.CANNOT_ASK in {answer, worst} else worst
         return worst
@@ -68,7 +68,7 @@ class ClustersProbe:
         """Ask every broker that the clusters list for its version."""
         told: dict[str, str] = {}
         try:
-            for cluster in self._clusters or tuple(await self._first.clusters()):
+            for cluster in self._clusters or ("",):
                 client = self._first if len(self._clusters) <= 1 else await self._client(cluster)
                 if client is None:
                     return BrokersTold(versions=told, trouble=f"no admin API is declared for cluster {cluster}")
@@ -115,13 +115,24 @@ class AdminProbe:
         except SyncerError:
             return Topics.CANNOT_ASK
 
+    async def _scalable(self, namespace: str) -> list[str]:
+        """The scalable topics of a namespace; brokers before 5.0 know of none, and no such address."""
+        try:
+            return await self._client.scalable_topics(namespace)
+        except AdminRefused as exc:
+            if exc.status == 404:
+                return []
+            raise
+
     async def _look(self, resource: Resource) -> Topics:
         if resource.kind is ResourceKind.NAMESPACE:
             for domain in sorted(DOMAINS):
                 if await self._client.topics(resource.name, domain=domain):
                     return Topics.SOME
-            return Topics.NONE
+            return Topics.SOME if await self._scalable(resource.name) else Topics.NONE
         domain, _, rest = resource.name.partition("://")
+        if domain == "persistent" and f"topic://{rest}" in await self._scalable(rest.rsplit("/", 1)[0]):
+            return Topics.SCALABLE
         topics = await self._client.topics(rest.rsplit("/", 1)[0], domain=domain)
         partition = f"{resource.name}-partition-"
         found = any(topic == resource.name or topic.startswith(partition) for topic in topics)

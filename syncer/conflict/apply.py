@@ -137,7 +137,8 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
             reason="value-unknown",
         )
         acts = (record, journal(register.path, intent.version, Decision.ALARM, detail=detail))
-    flips = flips_of(settings, register, intent.version.digest, now)
+    back = intent.version.digest == register.stored_digest  # of a value that stands there: nothing has returned to it
+    flips = None if back else flips_of(settings, register, intent.version.digest, now)
     landed = register.sit(intent.version, answer.revision if answer else None, flips=flips)
     landed = replace(landed, intent=None, parked=None, kept=intent.kept)
     if not landed.due:

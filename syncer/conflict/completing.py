@@ -1,4 +1,4 @@
-"""Completing: the author of a change fills in the fields that its own brokers do not know (rule 15).
+"""Completing, against version skew: an author fills in the fields that its own brokers do not know (rule 15).
 
 A region goes by whole documents: what its store holds, and the kept fields that brokers have dropped from it. So
 digests, stamps, events and plans are those of whole documents, and every other rule stays as it is.
@@ -12,7 +12,17 @@ from typing import Final
 from syncer.conflict.acts import Act, Decision, Journal, Moment, Need, Outcome, RecordConflict
 from syncer.conflict.causality.order import Relation
 from syncer.conflict.fields.brokers import Brokers, oldest_tree
-from syncer.conflict.fields.kept import Document, KeptFields, any_known, completed, joined_parts, lacks, newer_part
+from syncer.conflict.fields.kept import (
+    Completed,
+    Document,
+    KeptFields,
+    any_known,
+    completed,
+    joined_parts,
+    lacks,
+    newer_part,
+    without,
+)
 from syncer.conflict.guards import Facts
 from syncer.conflict.projection import PROJECTIONS, parse, stored
 from syncer.conflict.register import Intent, Register
@@ -26,6 +36,11 @@ from syncer.stores.contract import Entry, Put
 DROPPED: Final = "fields-dropped"
 """Reason of a conflict: the winner's author does not complete, and its value lacks fields that stood here."""
 _NOTHING: Final = KeptFields()
+AWAITING: Final = KeptFields()
+"""Kept of a path of which nothing is stored: what its store holds is judged once the group's value has come.
+
+A lost database has met it: whenever that is, what differs is of unknown provenance, and no change.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +52,14 @@ class Understood:
         digest: Of its projection; ``None``: nothing stands there.
         kept: The kept fields from now on.
         asks: It would be a removal by who knows the field, and the brokers were not asked for that since.
-        digest_as_read: Of what was read itself, where that is another one.
+        stood: The value without what was owed, and its digest; ``None``: nothing of that has completed it.
     """
 
     entry: Entry | None
     digest: Digest | None
     kept: KeptFields | None
     asks: bool = False
-    digest_as_read: Digest | None = None
+    stood: tuple[bytes, Digest] | None = None
 
 
 def reading(
@@ -77,38 +92,56 @@ def reading(
     asks = found.removes and not moment.vouched
     if not found.added:
         return Understood(entry=entry, digest=projection.digest_of(document), kept=kept, asks=asks)
-    whole = stored(found.document)
+    whole, stood = stored(found.document), None
+    if found.stood is not None:
+        value = stored(found.stood)
+        stood = value, projection.digest(value)
     return Understood(
         entry=replace(entry, value=whole),
         digest=projection.digest(whole),
         kept=kept,
         asks=asks,
-        digest_as_read=projection.digest_of(document),
+        stood=stood,
     )
 
 
 def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields:
-    """The kept fields; where nothing was ever stored, those of what the group knows are the first."""
-    if register.kept is not None:
-        return register.kept
+    """The kept fields; where nothing is stored, those of what the group knows are the first."""
+    if register.stored_alive:
+        return register.kept or _NOTHING
     known = register.known
-    if register.stored_alive or known is None or known.value is None:
+    if known is None or known.value is None:
         return _NOTHING
     return KeptFields(gone=newer_part(parse(known.value), oldest_tree(kind)))
 
 
 def completes(register: Register, value: bytes) -> bytes:
     """A stored value of a path with the kept fields that it lacks; one that cannot be read stays as it is."""
-    kept = register.kept
-    resource = classify(register.path)
+    return completed_value(register.path, value, register.kept)
+
+
+def completed_value(path: MetaPath, value: bytes, kept: KeptFields | None) -> bytes:
+    """What :func:`completes` says of a path and its kept fields, for who has no register at hand."""
+    found = _filled(path, value, kept)
+    return value if found is None else stored(found.document)
+
+
+def missing_fields(path: MetaPath, value: bytes, kept: KeptFields | None) -> Document:
+    """The kept fields that a stored value lacks, nested ones in their objects."""
+    found = _filled(path, value, kept)
+    return {} if found is None else found.kept.gone
+
+
+def _filled(path: MetaPath, value: bytes, kept: KeptFields | None) -> Completed | None:
+    resource = classify(path)
     if kept is None or resource is None or not kept.gone:
-        return value
+        return None
     try:
         document = parse(value)
     except ValueInvalid:
-        return value
+        return None
     found = completed(KeptFields(gone=kept.gone), document, Brokers().trees(resource.kind, document), believes=False)
-    return stored(found.document) if found.added else value
+    return found if found.added else None
 
 
 def kept_of(settings: Settings, kind: ResourceKind, value: bytes | None) -> KeptFields | None:
@@ -130,6 +163,12 @@ def keeps_more(settings: Settings, register: Register, entry: Entry) -> bool:
         return False
 
 
+def has_more(settings: Settings, register: Register, other: bytes) -> bool:
+    """Whether the store was read to hold kept fields that another region's value lacks."""
+    kept = register.kept
+    return settings.brokers is not None and kept is not None and lacks(parse(other), kept.store)
+
+
 def awaits_value(settings: Settings, register: Register, read: Understood) -> bool:
     """Whether what the store holds cannot be judged yet: the group's value, known by digest alone, may complete it."""
     known = register.known
@@ -142,24 +181,30 @@ def owed(settings: Settings, folded: Register, event: MetadataChangeEvent, relat
     """Take the fields of another region's value that this region's brokers may never have known.
 
     What was found here at first contact, or made here, and has met nobody yet, lacks them without evidence: the next
-    read completes it by them.
+    read completes it by them. Who had seen an earlier value has met it: what that one has and this region has not may
+    have been removed here since; so may what all brokers here know, once somebody has changed the value. Where the
+    stored value wins it is its author who completes it.
     """
-    stands, value = folded.stored, event.value
-    if settings.brokers is None or value is None or stands is None or stands.digest is None:
+    stands, known, value, by = folded.stored, folded.known, event.value, settings.by
+    if settings.brokers is None or value is None or stands is None or stands.digest is None or known is None:
         return folded
-    if relation is Relation.ANCESTOR or relation is Relation.SAME or set(stands.seen) - {stands.by}:
+    if relation is Relation.ANCESTOR or relation is Relation.SAME or not event.seen.keys().isdisjoint(stands.seen):
         return folded
-    part = newer_part(parse(value), oldest_tree(event.resource))
+    if known.stamp != event.stamp and (stands.by != by or stands.seen.keys() - {by}):
+        return folded
+    tree = oldest_tree(event.resource)
+    if not stands.stamp.is_baseline:
+        tree = {**tree, **settings.brokers.known(event.resource)}
+    part = newer_part(parse(value), tree)
     kept = folded.kept or _NOTHING
-    lacking = _without(part, kept.store)
-    if not lacking or not lacks(kept.gone, lacking):
+    more = without(without(part, kept.store), joined_parts(kept.gone, kept.owed))
+    if not more:
         return folded
-    gone = joined_parts(kept.gone, lacking)
-    return replace(folded, kept=KeptFields(kept.store, gone), stored=replace(stands, revision=None))
-
-
-def _without(part: Document, present: Document) -> Document:
-    return {name: node for name, node in part.items() if name not in present}
+    owing = replace(kept, owed=joined_parts(kept.owed, more))
+    intent = folded.intent
+    if intent is not None and intent.version.stamp == stands.stamp:  # what is written back stands there when it lands
+        intent = replace(intent, kept=replace(intent.kept or _NOTHING, owed=owing.owed))
+    return replace(folded, kept=owing, stored=replace(stands, revision=None), intent=intent)
 
 
 def dropped(settings: Settings, register: Register, event: MetadataChangeEvent, version: Version) -> tuple[Act, ...]:

@@ -1,7 +1,7 @@
 """Guards against mass deletes, flapping, lost topics and the like: such changes wait for an operator.
 
 Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
-(e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources.
+(e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources, (i) topics that became scalable.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class Topics(StrEnum):
     NOT_ASKED = "not-asked"
     NONE = "none"
     SOME = "some"
+    SCALABLE = "scalable"
+    """A scalable topic has the name of the partitioned one."""
     CANNOT_ASK = "cannot-ask"
 
 
@@ -46,6 +48,7 @@ class Facts:
         outbox_open: A local change of the path is not yet acknowledged by the bus.
         clusters: Cluster names that the target's store knows.
         topics: Whether topics exist below; asked only when a guard needs it.
+        scalable: Whether a scalable topic has the name; ``SOME`` or ``NONE`` where it is known without being asked.
         applies: The path's scope lets remote changes be written.
     """
 
@@ -55,6 +58,7 @@ class Facts:
     outbox_open: bool = False
     clusters: frozenset[str] = frozenset()
     topics: Topics = Topics.NOT_ASKED
+    scalable: Topics = Topics.NONE
     applies: bool = True
 
 
@@ -142,6 +146,21 @@ def fewer_partitions(proposal: Proposal) -> GuardRefusal | None:
     return None
 
 
+def scalable_topic(proposal: Proposal) -> GuardRefusal | None:
+    """(i) A partitioned topic that was made a scalable one here is neither grown nor deleted from afar.
+
+    Where nobody can tell, it may grow: few clusters have such topics, and a partition more hides nothing.
+    """
+    if proposal.kind is not ResourceKind.PARTITIONED_TOPIC or proposal.present is None:
+        return None
+    if proposal.proposed is not None and _partitions(proposal.proposed) <= _partitions(proposal.present):
+        return None
+    facts = proposal.facts
+    if Topics.SCALABLE in {facts.topics, facts.scalable} or facts.scalable is Topics.SOME:
+        return GuardRefusal(HoldReason.SCALABLE_TOPIC, "a scalable topic (topic://) has this name here")
+    return GuardRefusal(None) if Topics.NOT_ASKED is facts.scalable is facts.topics else None
+
+
 def has_topics(proposal: Proposal) -> GuardRefusal | None:
     """(g) A namespace or partitioned topic that still has topics is not deleted from under them."""
     if proposal.proposed is not None or proposal.present is None:
@@ -170,6 +189,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     unknown_cluster,
     fewer_partitions,
     flapping,
+    scalable_topic,
     has_topics,
 )
 

@@ -6,6 +6,7 @@ from syncer.conflict.acts import (
     Act,
     Decision,
     DropHeld,
+    FillConflict,
     Journal,
     Moment,
     Need,
@@ -15,7 +16,7 @@ from syncer.conflict.acts import (
     RecordConflict,
 )
 from syncer.conflict.causality.vectors import joined, sound
-from syncer.conflict.completing import Understood, awaits_value, keeps_more, kept_of, reading
+from syncer.conflict.completing import AWAITING, Understood, awaits_value, has_more, keeps_more, kept_of, reading
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
@@ -45,7 +46,8 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
-    if entry is not None and register.stored is not None and register.stored.revision == entry.revision:
+    owes = register.kept is not None and register.kept.owed
+    if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
         register = _readable(register)
         if register.kept is None and keeps_more(settings, register, entry):
             kind = kind_of(register.path)
@@ -62,6 +64,11 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     register = _readable(register)
     if read.asks:
         return Outcome(register, (), Need.BROKERS)
+    stands, completed = register.stored, read.entry
+    if read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
+        value, digest = read.stood
+        outcome = _completed(settings, register, stands, completed, read, moment, publishes=publishes)
+        return replace(outcome, acts=(FillConflict(path=register.path, digest=digest, value=value), *outcome.acts))
     return _judge(settings, register, read, moment, publishes=publishes, untold=untold)
 
 
@@ -69,9 +76,10 @@ def _judge(
     settings: Settings, register: Register, read: Understood, moment: Moment, *, publishes: bool, untold: bool
 ) -> Outcome:
     entry, digest, known = read.entry, read.digest, register.known
-    found = (moment.rebuilding or untold) and entry is not None and register.stored is None
+    awaited = register.kept == AWAITING
+    found = (moment.rebuilding or untold or awaited) and entry is not None and register.stored is None
     if found and awaits_value(settings, register, read) and known is not None and digest != known.digest:
-        return Outcome(register)
+        return Outcome(register if awaited else replace(register, kept=AWAITING))
     if read.kept != register.kept:
         register = replace(register, kept=read.kept)
     if digest == register.stored_digest:
@@ -81,8 +89,6 @@ def _judge(
         flips = flips_of(settings, register, digest, moment.now)
         met = settled(register.sit(both, entry.revision if entry else None, flips=flips))
         return Outcome(met, (journal(register.path, known, Decision.MET), *overtaken(register, met)))
-    if register.stored is not None and register.due and read.digest_as_read == register.stored_digest:
-        return Outcome(_told_more(register, read))
     if found and entry is not None and known is not None:
         return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
     if not publishes:
@@ -92,15 +98,29 @@ def _judge(
     return _local_change(settings, register, entry, digest, moment)
 
 
-def _told_more(register: Register, read: Understood) -> Register:
-    """The store stands where it stood, and is completed by another region's value, which is due to be written here.
+def _completed(
+    settings: Settings,
+    register: Register,
+    stands: Stored,
+    entry: Entry,
+    read: Understood,
+    moment: Moment,
+    *,
+    publishes: bool,
+) -> Outcome:
+    """The store stands where it stood, and is completed by another region's value: that is no change of anybody's.
 
-    That is no change of anybody's: the stored value is compared, and kept, as the whole one.
+    Where another value is due to be written here, the stored one is compared, and kept, as the whole one from now on.
+    Where the stored one has won, it is published whole, at the time after its own: so it wins over itself as it was,
+    and over no change that somebody made. A conflict that it has lost waits for it by the digest that it had until now.
     """
-    stored = register.stored
-    revision = read.entry.revision if read.entry is not None else None
-    stored = replace(stored, digest=read.digest, revision=revision) if stored is not None else None
-    return replace(register, stored=stored)
+    known = register.known
+    if known is not None and known.digest == read.digest:
+        return _judge(settings, register, read, moment, publishes=publishes, untold=False)
+    register = replace(register, kept=read.kept)
+    if not register.due and publishes:
+        return _local_change(settings, register, entry, read.digest, moment, completes=True)
+    return Outcome(replace(register, stored=replace(stands, digest=read.digest, revision=entry.revision)))
 
 
 def _unreadable(
@@ -122,7 +142,8 @@ def _unreadable(
 def _baseline(settings: Settings, register: Register, entry: Entry, digest: Digest | None) -> Outcome:
     """A value found at first contact is no change: it is older than anything that was ever stamped.
 
-    It is published only if nothing else is known of the path; a differing one is kept as a conflict here.
+    It is published only if nothing else is known of the path, or what is known lacks fields that its author's brokers
+    may never have known: that one completes it by them. A differing one is kept as a conflict here.
     """
     time = baseline_time(settings.generation)
     event = event_of(settings, register, entry.value, time, {settings.by: time}, EventType.CREATED)
@@ -132,16 +153,27 @@ def _baseline(settings: Settings, register: Register, entry: Entry, digest: Dige
     known = outcome.register.known
     if known is not None and (known.stamp, known.digest) == (version.stamp, version.digest):
         return outcome
+    if known is not None and known.value is not None and has_more(settings, register, known.value):
+        return outcome
     return replace(outcome, acts=tuple(act for act in outcome.acts if not isinstance(act, Publish)))
 
 
 def _local_change(
-    settings: Settings, register: Register, entry: Entry | None, digest: Digest | None, moment: Moment
+    settings: Settings,
+    register: Register,
+    entry: Entry | None,
+    digest: Digest | None,
+    moment: Moment,
+    *,
+    completes: bool = False,
 ) -> Outcome:
-    """Somebody here changed the path: it wins over what the store was known to hold, over nothing else by right."""
+    """Somebody here changed the path: it wins over what the store was known to hold, over nothing else by right.
+
+    ``completes``: nobody did, it is what another region has that completes it.
+    """
     stored_time = register.stored.stamp.updated_at_ms if register.stored else Millis(0)
     floor = max(stored_time, register.own) + 1
-    time = Millis(max(_modified_at(settings, entry, moment), floor))
+    time = Millis(floor if completes else max(_modified_at(settings, entry, moment), floor))
     value = entry.value if entry is not None and digest is not None else None
     written = EventType.MODIFIED if register.stored_alive else EventType.CREATED
     kind = EventType.DELETED if value is None else written

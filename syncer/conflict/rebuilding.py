@@ -190,4 +190,6 @@ def unsupplied(register: Register, *, publishes: bool, instead: Version | None =
         return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is stored
     if publishes and register.stored_alive:
         return Outcome(replace(register, wish=Wish.REVIVE), (note,), Need.READ)
-    return Outcome(replace(register, known=None, parked=None), (note,))
+    # what the store holds may have waited for the value in order to be judged: then it is read anew
+    need = Need.READ if register.kept is not None else Need.NOTHING
+    return Outcome(replace(register, known=None, parked=None, kept=None), (note,), need)

@@ -46,6 +46,7 @@ class HoldReason(StrEnum):
     FLAPPING = "flipping"
     HAS_TOPICS = "has-topics"
     BUS_RESOURCE = "bus-resource"
+    SCALABLE_TOPIC = "scalable-topic"
     UNREADABLE = "unreadable"
     STORE_REFUSED = "store-refused"
     UNTOLD = "untold"

@@ -40,6 +40,10 @@ FAULTS: Final = {
     "picture": "a snapshot of a region is taken",
     "repair": "a region is to tell a snapshot of any age",
     "told again": "it has told some of it",
+    "versions": "a broker is replaced by one of another version, added, or taken away",
+    "dropped": "a broker drops a field that it does not know",
+    "untold": "the brokers do not tell their versions",
+    "read again": "all is read again since a broker is newer",
     "scopes": "the scopes of the regions differ",
     "pause": "a region is paused or resumed",
     "late": "a region's daemon starts later than the others",
@@ -59,6 +63,10 @@ OUTCOMES: Final = {
     "quarantined": "something was put into the quarantine",
     "rebuilt": "a database took the place of a lost one, and was filled by the peers",
     "forgotten": "a tombstone was dropped",
+    "removal seen": "a removal of a field that a daemon could see, and that has to count, was decided",
+    "removed at rest": "a field was removed by a broker that knows it, all at rest",
+    "dropped at rest": "a broker that does not know a field edited another one, all at rest",
+    "met at last": "a region that had met nobody took the fields of others",
     "fenced": "a former writer stepped back",
 }
 
@@ -80,6 +88,7 @@ RARE: Final = {
     f"held: {HoldReason.FLAPPING}": "tests/unit/conflict/test_observing.py",
     f"held: {HoldReason.HAS_TOPICS}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.LEAVES_CLUSTER_OUT}": "tests/unit/conflict/test_guards.py",
+    f"held: {HoldReason.SCALABLE_TOPIC}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.UNTOLD}": "tests/unit/replication/recovery/test_state_transfer.py",
 }
 """What takes such a coincidence that thousands of schedules may not meet it, and which tests always do."""

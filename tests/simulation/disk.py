@@ -315,6 +315,16 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
         rows = (self._read.registers[path] for path in sorted(self._read.registers) if path > (after or ""))
         return [register for register in rows if register.kept is not None and register.kept.gone][:limit]
 
+    def count_due(self) -> int:
+        """How many registers are due."""
+        return sum(register.due for register in self._read.registers.values())
+
+    def forget_revisions(self) -> None:
+        """No register knows at which revision the store holds its value any more."""
+        for each in list(self._read.registers.values()):
+            if each.stored is not None:
+                self.save([replace(each, stored=replace(each.stored, revision=None))])
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         rows = self._read.registers

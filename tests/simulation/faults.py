@@ -56,6 +56,9 @@ class Mode:
         decide: Chance that an operator looks at what is held, or lost; and that one decides who has looked before.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
         lies: Chance that a member says something about anybody that it has made up.
+        versions: Chance that a broker is replaced by one of another version; brokers write, and drop what they do not
+            know.
+        untold: Chance that the brokers of a region do not tell their versions for a while.
         masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
         compares: Regions compare their digest trees.
@@ -99,6 +102,8 @@ class Mode:
     decide: float = 0.0
     picture: float = 0.0
     lies: float = 0.0
+    versions: float = 0.0
+    untold: float = 0.0
     masked: bool = False
     scopes: bool = False
     compares: bool = False
@@ -162,6 +167,24 @@ _FORGETTING_STORM: Final = replace(
     late=0.3,
 )
 _SCOPES: Final = replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2)
+
+_VERSIONS: Final = replace(
+    _CALM,
+    name="versions",
+    versions=0.02,
+    untold=0.01,
+    found=0.5,
+    late=0.4,
+    outside=0.15,
+    crash=0.008,
+    cut=0.005,
+    gap=0.008,
+    lose=0.04,
+    second=0.005,
+    partition=0.01,
+    compaction=0.005,
+)
+"""The brokers of a region are of several versions, and drop the fields that they do not know."""
 
 _LIAR: Final = replace(
     _CALM,
@@ -335,5 +358,16 @@ MODES: Final[dict[str, Mode]] = {
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
         _SCOPES,
         *LIARS,
+        _VERSIONS,
+        replace(
+            _VERSIONS,
+            name="versions-wiped",
+            wipe=0.02,
+            cut=0.01,
+            mislay=0.1,
+            late=0.3,
+            reorder=1,
+            compares=True,
+        ),
     )
 }

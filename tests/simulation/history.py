@@ -103,9 +103,11 @@ class History:
         self.contents.append(content)
         return content
 
-    def written_outside(self, path: MetaPath, digest: Digest | None, over: Content, region: Region) -> Content:
-        """Somebody wrote into a store; the same projection over itself is no new content."""
-        return over if over.digest == digest else self._new(path, digest, region, over)
+    def written_outside(
+        self, path: MetaPath, digest: Digest | None, over: Content, region: Region, *, distinct: bool = False
+    ) -> Content:
+        """Somebody wrote into a store; the same projection over itself is no new content, unless it is ``distinct``."""
+        return over if over.digest == digest and not distinct else self._new(path, digest, region, over)
 
     def asserted(self, path: MetaPath, digest: Digest | None, past: frozenset[Content], region: Region) -> Content:
         """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict).
@@ -168,6 +170,14 @@ class History:
             return content
         again = self._new(content.path, content.digest, content.region, None)
         again.stamp, again.fixed = stamp, frozenset({again})
+        content.same.append(again)
+        self._give(again, content.path, stamp)
+        return again
+
+    def name_completed(self, content: Content, stamp: Stamp) -> Content:
+        """A region stamped a content once more, with fields of others that it lacked; what the stamp names."""
+        again = self._new(content.path, content.digest, content.region, None)
+        again.stamp, again.fixed = stamp, self._claimed(content.reach() | {again})
         content.same.append(again)
         self._give(again, content.path, stamp)
         return again

@@ -51,7 +51,7 @@ from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.unit_of_work import UnitOfWork
-from tests.simulation import credulous
+from tests.simulation import credulous, incomplete
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
@@ -862,6 +862,10 @@ MUTANTS = (
         schedule="a_database_is_given_up_once_on_the_word_of_others",
     ),
     *(Mutant(name, (), patches, schedule=schedule) for name, schedule, patches in credulous.BREAKS),
+    *(
+        Mutant(name, modes, patches, rare=name in incomplete.RARELY_HARMFUL)
+        for name, modes, patches in incomplete.BREAKS
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -34,8 +34,10 @@ from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
 from tests.simulation.disk import Tables
+from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
+from tests.simulation.newer_fields import without_newer
 from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
 from tests.support.parts import parts_of
@@ -102,6 +104,8 @@ class Referee:
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
         self.liar: Liar | None = None
         """A member who says anything; what others may do because of that is not held against them."""
+        self.fields: FieldRules | None = None
+        """What holds of fields that not every broker knows, where brokers have versions."""
 
     # -- while it runs
 
@@ -139,10 +143,17 @@ class Referee:
             for row in list(tables.conflicts.values())[len(before.conflicts) :]:
                 self._conflict(site, row)
         self._end_wishes(site.region, tables)
+        self._taken(site, before, contents)
+
+    def _taken(self, site: Site, before: Tables, contents: Contents) -> None:
+        """What was read was decided, as far as it was: a region may have taken it for something that it knew."""
+        tables = site.disk.tables
         for path, content in contents.items():
             register = tables.registers.get(path)
             if register is not None and register.stored is not None and register is not before.registers.get(path):
                 self.history.took_for(content, register.stored.stamp)
+        if self.fields is not None:
+            self.fields.read(site, before, contents)
 
     def _within_bounds(self, site: Site, before: Tables) -> None:
         """Whatever is told, nothing is known that lies far ahead of the clock, or whose author has seen without end."""
@@ -248,6 +259,8 @@ class Referee:
         restored: Look | None,
     ) -> None:
         path, digest = event.path, digest_of_event(event)
+        if self.fields is not None:
+            self.fields.keep(event)
         if self._told_before(site, event, digest):
             return
         if asserted is not None:
@@ -264,8 +277,12 @@ class Referee:
             self._rightly_stamped(site, before, event, content)
         if content.digest != digest:
             raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
+        if self.fields is not None and asserted is None:
+            self.fields.stamped(site, before, event, content)
         if site.region in self.lost:
             content = self._anew(site, event, content)
+        elif self.fields is not None and self.fields.adds(content, event):
+            content = self.history.name_completed(content, event.stamp)
         else:
             self.history.name(content, event.stamp)
         content.by = event.by
@@ -325,6 +342,8 @@ class Referee:
 
     def wrote(self, site: Site, path: MetaPath, stamp: Stamp, before: bytes | None, after: bytes | None) -> None:
         """A daemon's write has landed: it may land there, and needs no person or has one."""
+        if self.fields is not None:
+            self.fields.written_here(site, path)
         if direction_of(site, path) not in _LANDING:
             raise Violation(
                 "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"
@@ -398,7 +417,7 @@ class Referee:
         path, digest = event.path, digest_of_event(event)
         if look is not None:
             shown = look.lost if look.lost is not None or look.stamp is None else look.stored
-            if digest != shown:
+            if digest != self.plain(shown):
                 raise Violation("not shown", path, f"{site.region} asserted {event.stamp}, which no operator was shown")
             return self.history.asserted(path, digest, look.past, site.region)
         register = before.registers.get(path)
@@ -406,7 +425,7 @@ class Referee:
         if register is not None and register.known is not None:
             named = self.history.named.get((path, register.known.stamp))
             seen += [named] if named is not None else []
-            seen += self.history.merged(path, register.known)
+            seen += self.history.merged(path, replace(register.known, digest=self.plain(register.known.digest)))
         past = [one.reach() if one.region == site.region else one.past for one in seen]
         return self.history.asserted(path, digest, frozenset().union(*past), site.region)
 
@@ -449,7 +468,7 @@ class Referee:
         rows = [row for each in keepers for row in each.disk.conflicts(path)]
         for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:
             whole = row.loser_digest is None or row.value is not None
-            if whole and row.loser_digest == old.digest:
+            if whole and self._lost_by(row) == old.digest:
                 if row.value is None or digest_of(path, row.value) == old.digest:
                     return
                 raise Violation("garbled", path, f"the conflict row of {row.loser} holds another value")
@@ -460,6 +479,12 @@ class Referee:
         if any(each.digest != old.digest and history.knew(each, old) for each in changes):
             return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
+
+    def _lost_by(self, row: ConflictRow) -> Digest | None:
+        """The digest of what a conflict has lost."""
+        if row.value is not None and self.fields is not None:
+            self.fields.keep_row(row)
+        return self.plain(row.loser_digest)
 
     def _asserts_again(self, change: Content, old: Content) -> bool:
         """Whether it is the same value once more, of somebody who had seen it (a restored conflict, a revive)."""
@@ -499,6 +524,12 @@ class Referee:
         self._published(world)
         for path in sorted({path for path, _ in self.history.named}):
             self._converged(world, path)
+        if self.fields is not None:
+            self.fields.judge(world)
+
+    def plain(self, digest: Digest | None) -> Digest | None:
+        """The digest by which contents are told apart: of a value without fields that not every broker knows."""
+        return digest if self.fields is None else self.fields.plain(digest)
 
     def _at_rest(self, world: World, site: Site) -> None:
         tables = site.disk.tables
@@ -590,7 +621,7 @@ class Referee:
         living = {version.digest if version is not None else None for version in known.values()}
         if len(living) > 1:
             raise Violation("wrong winner", path, f"the regions know different things: {stamps}")
-        (expected,) = living
+        (expected,) = map(self.plain, living)
         for site in world.sites.values():
             register = site.disk.tables.registers.get(path)
             if register is not None and register.due and waits_rightly(world, site, register):
@@ -637,7 +668,7 @@ class Referee:
                 continue  # its store is its own
             same = known is not None and known.stamp == winner
             if world.mode.compares:  # equal values are equal, whatever their stamps; who is unknown is as good as dead
-                same = (known.digest if known is not None else None) == expected
+                same = self.plain(known.digest if known is not None else None) == expected
             forgotten = register is None and expected is None and path in site.disk.tables.forgotten
             if not same and not forgotten:
                 detail = f"{site.region} knows {known.stamp if known else None}, the greatest stamp is {winner}"
@@ -730,5 +761,7 @@ def needs_a_person(site: Site, path: MetaPath, before: bytes | None, after: byte
 
 
 def digest_of_event(event: MetadataChangeEvent) -> Digest | None:
-    """Digest of an event's value."""
-    return None if event.value is None else PROJECTIONS[event.resource].digest(event.value)
+    """Digest of an event's value, as contents are told apart."""
+    if event.value is None:
+        return None
+    return PROJECTIONS[event.resource].digest(without_newer(event.path, event.value))

@@ -29,6 +29,7 @@ from tests.simulation.bus import Delivery, Publishing
 from tests.simulation.disk import Crash
 from tests.simulation.history import Content
 from tests.simulation.store import Watch
+from tests.simulation.version_questions import VersionQuestions
 from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ class Daemon:
         self.looking: Looking | None = None
         self.deliveries: list[Delivery] = []
         self.questions: list[MetaPath] = []
+        self.versions = VersionQuestions(self, site.brokers) if site.brokers is not None else None
         self.last_tick = 0
         self.last_heartbeat = 0
 
@@ -252,6 +254,8 @@ class Daemon:
             moves.append(self.correspond)
         if parts_of(self.driver).local.topics.asking:
             moves.append(self.answer_questions)
+        if self.versions is not None:
+            moves += self.versions.moves()
         return moves
 
     @property
@@ -292,6 +296,10 @@ class Daemon:
         if site.disk.tables.registers is not before.registers:
             self._keep_meanings()
         return True
+
+    def call(self, call: Callable[[], None]) -> bool:
+        """One step of the driver, of another part of the simulator; ``False``: the process has not got through it."""
+        return self._call(call)
 
     def _keep_meanings(self) -> None:
         """Which versions a batch carries is known while its intents stand; a later writer may have settled them."""
@@ -506,6 +514,12 @@ class Daemon:
                 self.watch = None
             case _:
                 raise TypeError(signal)
+
+    def scan_anew(self) -> None:
+        """Read all again, as after a gap, under the watch that is armed."""
+        self._give_up_scan()
+        if not (self._call(self.driver.gap) and self._call(self._begin_scan)):
+            self._scan_again()
 
     def _begin_scan(self) -> None:
         self._give_up_scan()

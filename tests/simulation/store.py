@@ -26,6 +26,7 @@ from syncer.stores.contract import (
     Written,
 )
 from tests.simulation.history import Content, History, Violation
+from tests.simulation.newer_fields import without_newer
 
 
 class StoreKind(StrEnum):
@@ -295,8 +296,14 @@ class SimStore:
         """Whether anything lives below the path."""
         return any(other.startswith(f"{path}/") for other in self.nodes)
 
-    def put_outside(self, path: MetaPath, value: bytes) -> Content | None:
-        """Somebody creates or changes a path; ``None`` where the store would refuse that."""
+    def put_outside(self, path: MetaPath, value: bytes, *, distinct: bool = False) -> Content | None:
+        """Somebody creates or changes a path; ``None`` where the store would refuse that.
+
+        Args:
+            path: Where.
+            value: What.
+            distinct: It counts as another content although it is equal, but for newer fields.
+        """
         present = self.nodes.get(path)
         resource = classify(path)
         if present is None and self.capabilities.real_parents and resource is not None and resource.parent is not None:
@@ -304,7 +311,8 @@ class SimStore:
             if below and resource.parent not in self.nodes:
                 return None
         self._transactions += 1
-        content = self._history.written_outside(path, digest_of(path, value), self.content(path), self.region)
+        digest, over = digest_of(path, value), self.content(path)
+        content = self._history.written_outside(path, digest, over, self.region, distinct=distinct)
         if present is None:
             self._make_way(Put(path=path, value=value, expected=None, scaffold=_ancestors(path)))
         made = self._transactions if present is None else present.created
@@ -344,11 +352,11 @@ class SimStore:
 
 
 def digest_of(path: MetaPath, value: bytes) -> Digest:
-    """Digest of a value, by the path's kind."""
+    """Digest of a value, by the path's kind; without the fields that not every broker knows, which have own rules."""
     resource = classify(path)
     if resource is None:
         raise Violation("out of scope", path, "a daemon wrote where no resource is")
-    return PROJECTIONS[resource.kind].digest(value)
+    return PROJECTIONS[resource.kind].digest(without_newer(path, value))
 
 
 def _value(node: Node | None) -> bytes | None:

@@ -1,4 +1,4 @@
-"""A sample of the simulator for every commit: five modes, and five breaks that it must find. All: test_world."""
+"""A sample of the simulator for every commit: six modes, and five breaks that it must find. All: test_world."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HUNTED = 40
 BREAKS = {mutant.name: mutant for mutant in MUTANTS}
 
 
-@pytest.mark.parametrize("mode", ["calm", "crashes", "storm", "forgetting", "liar"])
+@pytest.mark.parametrize("mode", ["calm", "crashes", "storm", "forgetting", "liar", "versions"])
 def test_schedules_end_as_the_rules_demand(mode: str) -> None:
     for seed in range(SEEDS):
         play(mode, seed)

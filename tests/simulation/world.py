@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
@@ -26,9 +27,11 @@ from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import BatchRefused
 from tests.simulation import pictures
+from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
+from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.liar import Liar
 from tests.simulation.looking import Look, at_hold, decide, looks_at
@@ -108,6 +111,8 @@ class Site:
     topics: dict[MetaPath, Topics] = field(default_factory=dict)
     looks: list[Look] = field(default_factory=list)
     """What its operators have looked at, and think about."""
+    brokers: BrokerGroup | None = None
+    """Its brokers, where they have versions."""
     deletes: list[int] = field(default_factory=list)
     """When daemons of the present database, or of an earlier state of it, let deletes pass."""
 
@@ -184,6 +189,10 @@ class World:
         self.forsaken: list[Publishing] = []
         self.pictures: list[Picture] = []
         """Of any region, at any moment of the past."""
+        self.writers = BrokerWriters(self) if mode.versions else None
+        """The outside writers, where brokers have versions."""
+        if self.writers is not None:
+            self.referee.fields = FieldRules(self.history, self.referee.lost, self.referee.met)
         self.met = self.referee.met
         """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
@@ -209,7 +218,8 @@ class World:
 
     def _site(self, region: Region, kind: StoreKind) -> Site:
         clusters = frozenset({"east"} if self.mode.guarded else ())
-        replica = Replica(Settings(region=region, limits=self.mode.limits, clusters=clusters))
+        brokers = Brokers() if self.mode.versions else None
+        replica = Replica(Settings(region=region, limits=self.mode.limits, clusters=clusters, brokers=brokers))
         site = Site(region, replica, self._disks(region), self.story, self.met)
         site.disk.alone = lambda: len(site.daemons) <= 1
         if self.mode.picture:
@@ -223,6 +233,8 @@ class World:
         site.store = SimStore(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
         site.store.wrote = lambda *what: self.referee.wrote(site, *what)
         site.store.put_outside(KEEPER, b'{"keep":1}')
+        if self.mode.versions:
+            site.brokers = BrokerGroup.drawn(self.rng)
         if self.mode.scopes:
             site.scope = self.rng.choice(SCOPES)
         return site
@@ -322,8 +334,10 @@ class World:
 
     def _begin(self) -> None:
         rng = self.rng
+        if self.writers is not None:
+            self.writers.found()
         for region, site in self.sites.items():
-            for path in self.paths:
+            for path in self.paths if self.writers is None else ():
                 if rng.random() < self.mode.found:
                     self.put(region, path, self.value(path, tag=rng.choice((None, 900, 901))))
             if self.mode.restore:
@@ -394,6 +408,9 @@ class World:
 
     def _outside(self) -> None:
         rng = self.rng
+        if self.writers is not None:
+            self.writers.outside()
+            return
         region = rng.choice(list(self.sites))
         store = self.sites[region].store
         path = rng.choice(self.paths)
@@ -468,6 +485,8 @@ class World:
             (mode.restore, "restore"),
             (mode.part, "part"),
             (mode.join, "join"),
+            (mode.versions, "versions"),
+            (mode.untold, "silence"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -517,6 +536,10 @@ class World:
                 self._leave(site)
             case "join" if len(self.sites) + len(self.gone) < len(_NAMES):
                 self._join()
+            case "versions" if self.writers is not None:
+                return self.writers.change(site)
+            case "silence" if self.writers is not None:
+                self.writers.silence(site)
             case "partition":
                 site.cut_off_until = self.story.now + rng.choice((2_000, 20_000, 60_000))
                 self.story.tell(site.region, "is cut off from the bus for a while")
@@ -718,10 +741,14 @@ class World:
                 if node.value == GARBAGE:
                     self.put(site.region, path, self.value(path))
         self.dark_until.clear()
+        if self.writers is not None:
+            self.writers.calm()
         if self.liar is not None and self.liar.falls_silent():
             self._configure()
         self.settle()
         self.referee.judge(self)
+        if self.writers is not None:
+            self.writers.look_closer()
         if self.rng.random() < 0.3:
             self._look_again()
 
@@ -760,6 +787,7 @@ class World:
             if self.mode.part:
                 self._dismiss_left()
             acted = operated and self._operator()
+            acted |= self.writers is not None and self.writers.busy()
             drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
             acted |= any(driver.hearing or (self.liar is not None and driver.starting) for driver in drivers)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1

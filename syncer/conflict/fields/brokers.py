@@ -13,7 +13,7 @@ from syncer.conflict.fields.table import (
     BrokerVersion,
     Tree,
     always_written,
-    derived_fields,
+    derived_always,
     known_fields,
     listed,
     parse_version,
@@ -48,8 +48,12 @@ class Brokers:
 
 @cache
 def oldest_tree(kind: ResourceKind) -> Tree:
-    """What every version knows of a kind, derived fields included: they are made anew by whoever reads the others."""
-    return {**known_fields(None, kind), **dict.fromkeys(derived_fields(kind))}
+    """What every version knows of a kind, with what it works out of that.
+
+    What a newer version works out is no such field: the oldest one does not make it anew, and a document without it
+    would never be equal to one with it.
+    """
+    return {**known_fields(None, kind), **dict.fromkeys(derived_always(kind))}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""KeptFields fields: those of a value that not every version of Pulsar knows, as the path last had them.
+"""Kept fields: those of a value that not every version of Pulsar knows, as the path last had them.
 
 A broker drops what it does not know when it next writes a value. Nobody has removed it by that: the region keeps it in
 its own database, and whatever leaves the region is whole. So a value counts as *completed*: what the store holds, and
@@ -32,15 +32,17 @@ class KeptFields:
     Args:
         store: Those that the store was last known to hold.
         gone: Those that it was last known to lack, though nobody removed them.
+        owed: Those of another region's value that the next read completes it by: from then on they are gone, or there.
     """
 
     store: Document = field(default_factory=dict)
     gone: Document = field(default_factory=dict)
+    owed: Document = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
         """Whether there are none."""
-        return not (self.store or self.gone)
+        return not (self.store or self.gone or self.owed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,14 @@ class Completed:
         added: Whether anything was kept that the store lacks: ``document`` is another one then.
         kept: The kept fields from now on.
         removes: An absence was taken for a removal.
+        stood: The same without what was owed; ``None``: nothing of that has completed it.
     """
 
     document: Document
     added: bool
     kept: KeptFields
     removes: bool
+    stood: Document | None = None
 
 
 def newer_part(document: Mapping[str, Any], oldest: Tree) -> Document:
@@ -80,7 +84,7 @@ def newer_part(document: Mapping[str, Any], oldest: Tree) -> Document:
     for name, node in document.items():
         if name in oldest or "*" in oldest:
             below = oldest.get(name, oldest.get("*"))
-            if below and isinstance(node, dict) and (part := newer_part(node, below)):
+            if below is not None and isinstance(node, dict) and (part := newer_part(node, below)):
                 found[name] = part
         else:
             found[name] = node
@@ -99,21 +103,30 @@ def completed(kept: KeptFields, document: Document, trees: Trees, *, believes: b
     present = newer_part(document, trees.oldest)
     if kept.empty:
         return Completed(document, added=False, kept=KeptFields(present), removes=False)
-    filling = _Filling(trees)
-    whole, gone = filling.laid(kept.gone, document, trees.oldest, None)
-    whole, lost = filling.laid(kept.store, whole, trees.oldest, trees.brokers if believes else None)
-    gone = joined_parts(gone, lost)
-    return Completed(whole, added=bool(gone), kept=KeptFields(present, gone), removes=filling.removes)
+    filling = _Filling()
+    stood, gone = filling.laid(kept.store, kept.gone, document, trees, trees.brokers if believes else None)
+    if not kept.owed:
+        return Completed(stood, added=bool(gone), kept=KeptFields(present, gone), removes=filling.removes)
+    whole, owed = filling.laid({}, kept.owed, stood, trees, None)
+    gone = joined_parts(gone, owed)
+    found = KeptFields(present, gone)
+    return Completed(whole, added=bool(gone), kept=found, removes=filling.removes, stood=stood if owed else None)
 
 
 def any_known(gone: Document, oldest: Tree, brokers: Tree) -> bool:
-    """Whether every broker knows some field that the store lacks: then it is to be written back."""
+    """Whether every broker knows some field that the store lacks: then it is to be written back.
+
+    Of an object that they know it is something in it; else a broker that drops that would have it written for ever.
+    """
     for name, node in gone.items():
-        if name in oldest or "*" in oldest:
-            below, theirs = oldest.get(name, oldest.get("*")), brokers.get(name, brokers.get("*"))
-            if isinstance(node, dict) and any_known(node, below or _ALL_NEW, theirs or _ALL_NEW):
+        known_always = name in oldest or "*" in oldest
+        if not known_always and name not in brokers and "*" not in brokers:
+            continue
+        theirs = brokers.get(name, brokers.get("*"))
+        if not isinstance(node, dict) or not node or not theirs:
+            if not known_always:
                 return True
-        elif name in brokers:
+        elif any_known(node, oldest.get(name, oldest.get("*")) or _ALL_NEW, theirs):
             return True
     return False
 
@@ -140,39 +153,67 @@ def joined_parts(left: Document, right: Document) -> Document:
     return found
 
 
+def without(part: Document, present: Document) -> Document:
+    """What a part has, nested ones too, and another one has not."""
+    found: Document = {}
+    for name, node in part.items():
+        if name not in present:
+            found[name] = node
+            continue
+        theirs = present[name]
+        if isinstance(node, dict) and isinstance(theirs, dict) and (rest := without(node, theirs)):
+            found[name] = rest
+    return found
+
+
 class _Filling:
     """Lays kept fields below a document, and notes what was taken for a removal."""
 
-    def __init__(self, trees: Trees) -> None:
-        self._newest = trees.newest
+    def __init__(self) -> None:
         self.removes = False
 
-    def laid(self, kept: Document, document: Document, oldest: Tree, brokers: Tree | None) -> tuple[Document, Document]:
-        """The document with the kept fields that it lacks, and those alone. ``brokers``: ``None`` believes nothing."""
-        return self._laid(kept, document, oldest, self._newest, brokers)
+    def laid(
+        self, store: Document, gone: Document, document: Document, trees: Trees, brokers: Tree | None
+    ) -> tuple[Document, Document]:
+        """The document with the kept fields that it lacks, and those alone. ``brokers``: ``None`` believes nothing.
+
+        Args:
+            store: Kept fields that were there: these alone can have been removed, with all that is kept below them.
+            gone: Kept fields that were not.
+            document: As stored; it is not changed.
+            trees: What is known of its kind.
+            brokers: The fields that whoever may have removed one knows.
+        """
+        return self._laid(store, gone, document, trees.oldest, trees.newest, brokers)
 
     def _laid(
-        self, kept: Document, document: Document, oldest: Tree, newest: Tree, brokers: Tree | None
+        self, store: Document, gone: Document, document: Document, oldest: Tree, newest: Tree, brokers: Tree | None
     ) -> tuple[Document, Document]:
-        whole, lacking = document, Document()
-        for name, node in kept.items():
+        whole, missing = document, Document()
+        for name, node in joined_parts(store, gone).items():
             known_always = name in oldest or "*" in oldest
             if name in document:
-                below = newest.get(name, newest.get("*"))
-                theirs = document[name]
-                if not below or not isinstance(node, dict) or not isinstance(theirs, dict):
+                below, theirs = newest.get(name, newest.get("*")), document[name]
+                if not below or not isinstance(theirs, dict):
                     continue  # it is present as a whole
                 deeper = oldest.get(name, oldest.get("*")) if known_always else _ALL_NEW
                 known = None if brokers is None else brokers.get(name, brokers.get("*")) or _ALL_NEW
-                filled, missing = self._laid(node, theirs, deeper or _ALL_NEW, below, known)
-                if missing:
+                filled, rest = self._laid(
+                    _below(store, name), _below(gone, name), theirs, deeper or _ALL_NEW, below, known
+                )
+                if rest:
                     whole = {**whole, name: filled}
-                    lacking[name] = missing
+                    missing[name] = rest
             elif known_always:
                 continue  # an object that everybody knows was removed, and what was in it
-            elif brokers is not None and (name in brokers or "*" in brokers):
+            elif brokers is not None and name in store and (name in brokers or "*" in brokers):
                 self.removes = True
             else:
                 whole = {**whole, name: node}
-                lacking[name] = node
-        return whole, lacking
+                missing[name] = node
+        return whole, missing
+
+
+def _below(part: Document, name: str) -> Document:
+    node = part.get(name)
+    return node if isinstance(node, dict) else {}

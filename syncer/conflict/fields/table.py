@@ -94,6 +94,15 @@ def derived_fields(kind: ResourceKind) -> frozenset[str]:
     return _DERIVED[kind]
 
 
+def derived_always(kind: ResourceKind) -> frozenset[str]:
+    """Those of :func:`derived_fields` that every version makes anew, or has ceased to write.
+
+    Args:
+        kind: Of the document.
+    """
+    return _DERIVED_ALWAYS[kind]
+
+
 def always_written(version: str, kind: ResourceKind) -> frozenset[str]:
     """The names that a version writes even where nothing is set, and the oldest one does not: they prove who wrote it.
 
@@ -102,6 +111,15 @@ def always_written(version: str, kind: ResourceKind) -> frozenset[str]:
         kind: Of the document.
     """
     return _WRITTEN[version][kind]
+
+
+def written_defaults(kind: ResourceKind) -> Mapping[str, Any]:
+    """What newer versions write of :func:`always_written` where nothing is set: absent means the same.
+
+    Args:
+        kind: Of the document.
+    """
+    return _DEFAULTS[kind]
 
 
 def _tree(told: Mapping[str, Any]) -> Tree:
@@ -124,10 +142,15 @@ _TREES: Final = {
 _DERIVED: Final = {
     kind: frozenset(name for kinds in _TABLE.values() for name in kinds[kind]["derived"]) for kind in ResourceKind
 }
+_DERIVED_ALWAYS: Final = {kind: frozenset(_TABLE[VERSIONS[0]][kind]["derived"]) for kind in ResourceKind}
 _WRITTEN: Final = {
     text: {
         ResourceKind(kind): frozenset(told["written"]) - frozenset(_TABLE[VERSIONS[0]][kind]["written"])
         for kind, told in kinds.items()
     }
     for text, kinds in _TABLE.items()
+}
+_DEFAULTS: Final = {
+    kind: {name: _TABLE[text][kind]["written"][name] for text in VERSIONS for name in _WRITTEN[text][kind]}
+    for kind in ResourceKind
 }

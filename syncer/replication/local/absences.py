@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from syncer.conflict.fields.table import parse_version
 from syncer.model import MetaPath, Millis, Revision
 
 KEPT: Final = 10_000
@@ -40,18 +41,29 @@ class Absences:
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
 
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The versions of the brokers, each once, the oldest first."""
+        known = {text: version for text in self.told.values() if (version := parse_version(text)) is not None}
+        return tuple(sorted(known, key=known.__getitem__))
+
     def doubt(self, path: MetaPath, revision: Revision) -> None:
         """An absence was read that would be a removal."""
-        if len(self.waiting) < KEPT:  # beyond that the next scan finds it
+        if path in self.waiting or len(self.waiting) < KEPT:  # beyond that the next scan finds it
             self.waiting[path] = revision
 
     def vouches(self, path: MetaPath, revision: Revision | None) -> bool:
         """Whether all brokers were asked since this state of the path was read."""
         return revision is not None and self.vouched.get(path) == revision
 
+    def noticed(self, path: MetaPath, revision: Revision) -> bool:
+        """Whether a notice has found this very state of the path, with an absence that is to be judged."""
+        return revision in (self.waiting.get(path), self.vouched.get(path))
+
     def judged(self, path: MetaPath) -> None:
-        """The path was decided: what was vouched for is used."""
+        """The path was decided: what was vouched for is used, and nothing of it waits any more."""
         self.vouched.pop(path, None)
+        self.waiting.pop(path, None)
 
     def scanned(self) -> None:
         """All that the store holds was read."""

@@ -24,7 +24,9 @@ UNTOLD: Final = "broker-versions-unknown"
 NEWER: Final = "broker-version-newer"
 AGAIN_MS: Final = 60_000
 SOON_MS: Final = 2_000
-"""Asked again where paths wait for the answer, or none has come yet."""
+"""Asked again where no whole answer has come yet."""
+AT_ONCE_MS: Final = 200
+"""Asked again where absences wait for the answer: what is found meanwhile is asked for with them."""
 INCOMPLETE_PAGE: Final = 200
 
 
@@ -32,8 +34,9 @@ def want(local: OwnStore, now: Millis) -> dict[MetaPath, Revision] | None:
     """The absences that wait for an answer, if it is time to ask; ``None``: it is not."""
     versions = local.versions
     since = now - versions.asked_at
-    pressing = bool(versions.waiting) or versions.trouble or not versions.asked_at
-    if 0 <= since < (SOON_MS if pressing else AGAIN_MS):
+    whole = versions.asked_at and not versions.trouble
+    pause_ms = SOON_MS if not whole else AT_ONCE_MS if versions.waiting else AGAIN_MS
+    if 0 <= since < pause_ms:
         return None
     return dict(versions.waiting)
 
@@ -66,18 +69,18 @@ def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold
 
 def _tell(local: OwnStore) -> None:
     """Say in the status what is not as it should be."""
-    versions, conditions = local.versions, local.telemetry.conditions
-    conditions.pop(UNTOLD, None)
-    conditions.pop(NEWER, None)
+    versions = local.versions
+    local.telemetry.conditions.pop(UNTOLD, None)
+    local.telemetry.conditions.pop(NEWER, None)
     if versions.trouble and local.core.replica.settings.brokers is not None:
         waits = f"; {len(versions.waiting)} paths wait for it" if versions.waiting else ""
-        conditions[UNTOLD] = (
+        local.telemetry.conditions[UNTOLD] = (
             f"which versions of Pulsar the brokers here have is not known ({versions.trouble}), so no field that is "
             f"newer than {VERSIONS[0]} counts as removed{waits}"
         )
     newest = max((v for text in versions.told.values() if (v := parse_version(text)) is not None), default=None)
     if newest is not None and _beyond(newest):
-        conditions[NEWER] = (
+        local.telemetry.conditions[NEWER] = (
             f"a broker here is newer than {VERSIONS[-1]}, the newest version known to this program: a field that came "
             "after that is carried and never counts as removed; upgrade this program"
         )

@@ -33,6 +33,14 @@ class RegisterTransaction(Protocol):
         """Registers whose store lacks kept fields, in path order, beyond ``after``."""
         ...
 
+    def count_due(self) -> int:
+        """How many registers are due."""
+        ...
+
+    def forget_revisions(self) -> None:
+        """No register knows at which revision the store holds its value any more: each is compared when it is read."""
+        ...
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         ...

@@ -58,6 +58,17 @@ class PathTables(UndoLog):
         found = (register for path, register in sorted(self._db.registers.items()) if path > (after or ""))
         return [register for register in found if register.kept is not None and register.kept.gone][:limit]
 
+    def count_due(self) -> int:
+        """How many registers are due."""
+        return sum(self._db.registers[path].due for path in self._db.unsettled)
+
+    def forget_revisions(self) -> None:
+        """No register knows at which revision the store holds its value any more: each is compared when it is read."""
+        for path, register in list(self._db.registers.items()):
+            if register.stored is not None and register.stored.revision is not None:
+                forgotten = replace(register, stored=replace(register.stored, revision=None))
+                self._put(self._db.registers, path, forgotten)
+
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""
         found = (self._db.registers[path] for path in sorted(self._db.unsettled))

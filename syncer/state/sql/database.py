@@ -271,6 +271,8 @@ class SqlState:
         cache.value_missing = None
         cache.conflicts = None
         cache.tree_number = None
+        if work is not None and work.all_touched:
+            cache.registers.clear()
         cache.registers.forget(work.touched if work is not None else ())
 
     def _check(self, connection: Connection) -> None:

@@ -33,6 +33,11 @@ class RegisterRows:
         query = select(table).where(tables.INCOMPLETE, table.c.path > (after or ""))
         return [rows.register_of(row) for row in self._connection.execute(query.order_by(table.c.path).limit(limit))]
 
+    def count_due(self) -> int:
+        """How many registers are due."""
+        query = select(func.count()).where(tables.UNSETTLED, tables.registers.c.due == 1)
+        return int(self._connection.execute(query).scalar_one())
+
     def kept_values(self, above_bytes: int) -> Amount:
         """How many values of more bytes than that are due, and how many bytes they have."""
         c = tables.registers.c

@@ -139,8 +139,10 @@ def _intent_row(intent: Intent) -> Row:
 
 
 def kept_bytes(kept: KeptFields | None) -> bytearray | None:
-    """KeptFields fields as JSON: those that the store holds, and those that it lacks."""
-    return None if kept is None else as_bytes(json_of([kept.store, kept.gone]))
+    """Kept fields as JSON: what the store holds, what it lacks and, if there is any, what it owes."""
+    if kept is None:
+        return None
+    return as_bytes(json_of([kept.store, kept.gone, kept.owed] if kept.owed else [kept.store, kept.gone]))
 
 
 def kept_in(data: bytes | None) -> KeptFields | None:

@@ -69,7 +69,7 @@ class SqlTransaction(
 ):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 
-    ``touched`` holds the paths whose register it has changed, in the cache too.
+    ``touched`` holds the paths whose register it has changed, in the cache too; ``all_touched``: any may have been.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class SqlTransaction(
         self._identity = cache.identity
         self._before = (cache.identity, cache.alive)
         self.touched: set[MetaPath] = set()
+        self.all_touched = False
 
     # -- registers
 
@@ -125,6 +126,13 @@ class SqlTransaction(
             former = before.get(register.path)
             self._cache.alive += register.stored_alive - (former is not None and former.stored_alive)
             cached.put(register.path, register)
+
+    def forget_revisions(self) -> None:
+        """No register knows at which revision the store holds its value any more: each is compared when it is read."""
+        table = tables.registers
+        self._connection.execute(table.update().where(table.c.s_revision.is_not(None)).values(s_revision=None))
+        self._cache.registers.clear()
+        self.all_touched = True
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
         """Of these paths, those with a child whose stored value is alive."""

@@ -34,6 +34,7 @@ from syncer.state.sql.work.migrations import MigrationViews
 from syncer.state.sql.work.move_runs import MoveRunViews
 from syncer.state.sql.work.operations import OperationViews
 from syncer.state.sql.work.repairs import RepairViews
+from syncer.state.views.kept import KeptViews
 from syncer.state.views.standing import StandingViews
 from syncer.state.views.summaries import (
     ConflictSummary,
@@ -52,7 +53,15 @@ _SHOWN: Final = tuple(tables.registers.c[name] for name in ("k_time", "k_region"
 
 
 class Views(
-    OperationViews, RepairViews, MigrationViews, MoveRunViews, JobViews, LedgerAuditViews, PathViews, StandingViews
+    OperationViews,
+    RepairViews,
+    MigrationViews,
+    MoveRunViews,
+    JobViews,
+    LedgerAuditViews,
+    PathViews,
+    KeptViews,
+    StandingViews,
 ):
     """Read-only access to a sidecar database, but for what is asked of its daemon. Threads may share it."""
 

@@ -378,3 +378,40 @@ def test_the_words_alone_make_no_question() -> None:
     """Somebody else's words, as a store's refusal, may be the same."""
     hold = Hold(reason=HoldReason.STORE_REFUSED, stamp=at(5, THERE), since_ms=NOW, detail=UNTOLD_TOPICS)
     assert not wants_answer(replace(proposal(TOPIC, {}, None).register, hold=hold))
+
+
+# -- (i) topics that became scalable
+
+
+@pytest.mark.parametrize("proposed", [{"partitions": 8}, None])
+@pytest.mark.parametrize(
+    ("scalable", "topics", "expected"),
+    [
+        (Topics.SOME, Topics.NOT_ASKED, HoldReason.SCALABLE_TOPIC),
+        (Topics.NOT_ASKED, Topics.SCALABLE, HoldReason.SCALABLE_TOPIC),
+        (Topics.NONE, Topics.SCALABLE, HoldReason.SCALABLE_TOPIC),
+        (Topics.NOT_ASKED, Topics.NOT_ASKED, "ask"),
+        (Topics.NOT_ASKED, Topics.NONE, None),
+        (Topics.NONE, Topics.NONE, None),
+    ],
+)
+def test_what_became_a_scalable_topic_is_neither_grown_nor_deleted(
+    proposed: Any, scalable: Topics, topics: Topics, expected: HoldReason | str | None
+) -> None:
+    asked = proposal(TOPIC, {"partitions": 4}, proposed, topics=topics)
+    assert reason(replace(asked, facts=replace(asked.facts, scalable=scalable))) == expected
+
+
+def test_where_nobody_can_tell_of_scalable_topics_a_topic_grows_and_is_not_deleted() -> None:
+    grows = proposal(TOPIC, {"partitions": 4}, {"partitions": 8}, topics=Topics.CANNOT_ASK)
+    assert reason(replace(grows, facts=replace(grows.facts, scalable=Topics.NOT_ASKED))) is None
+    gone = proposal(TOPIC, {"partitions": 4}, None, topics=Topics.CANNOT_ASK)
+    assert reason(replace(gone, facts=replace(gone.facts, scalable=Topics.NOT_ASKED))) is HoldReason.HAS_TOPICS
+
+
+@pytest.mark.parametrize("present", [None, {"partitions": 4}])
+def test_a_scalable_topic_stands_in_the_way_of_nothing_else(present: Any) -> None:
+    asked = proposal(TOPIC, present, {"partitions": 4, "properties": {"a": "b"}})
+    assert reason(replace(asked, facts=replace(asked.facts, scalable=Topics.SOME))) is None
+    tenant = proposal(TENANT, {}, None)
+    assert reason(replace(tenant, facts=replace(tenant.facts, scalable=Topics.NOT_ASKED))) is None

@@ -201,6 +201,32 @@ def test_due_and_intents_in_path_order(subject: Subject) -> None:
         assert work.intents() == []
 
 
+class BrokenOff(Exception):
+    """A transaction that is not finished."""
+
+
+def _forget_and_break_off(work: Transaction) -> None:
+    work.forget_revisions()
+    raise BrokenOff
+
+
+def test_revisions_are_forgotten_of_all_and_nothing_else_is(subject: Subject) -> None:
+    kept = [living("/admin/policies/a"), Register(path=MetaPath("/admin/policies/b")), FULL]
+    due = replace(living("/admin/policies/c"), known=version(T0 + 5, digest=b"other"))
+    with subject.state.transaction() as work:
+        work.save([*kept, due])
+        assert work.count_due() == sum(each.due for each in (*kept, due)) > 0
+    with pytest.raises(BrokenOff), subject.state.transaction() as work:
+        _forget_and_break_off(work)
+    with subject.state.transaction() as work:
+        assert work.registers([due.path])[due.path] == due
+        work.forget_revisions()
+    with subject.state.transaction() as work:
+        for register in (*kept, due):
+            stored = replace(register.stored, revision=None) if register.stored is not None else None
+            assert work.registers([register.path])[register.path] == replace(register, stored=stored)
+
+
 def test_parents_of_living_children(subject: Subject) -> None:
     dead = Register(path=MetaPath("/admin/policies/b/n"), known=version(digest=None)).sit(version(digest=None), None)
     with subject.state.transaction() as work:
