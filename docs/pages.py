@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
 from pathlib import Path, PurePath
@@ -20,6 +20,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from docs.tables import names, table
+from docs.versions import versions
 from syncer.bus.wire.codec import __doc__ as codec_words
 from syncer.bus.wire.native import SCHEMA_PROPERTIES, SCHEMA_TEXT
 from syncer.cli.main import app
@@ -52,17 +54,6 @@ def filled(text: str) -> str:
         KeyError: A mark names no part.
     """
     return MARK.sub(lambda mark: PARTS[mark[1]]().strip(), text)
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Make a Markdown table."""
-    lines = ["| " + " | ".join(headings) + " |", "| " + " | ".join("---" for _ in headings) + " |"]
-    lines += ["| " + " | ".join(_cell(text) for text in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("``", "`").replace("|", "\\|")
 
 
 def _roles_removed(text: str) -> str:
@@ -333,9 +324,9 @@ def paths() -> str:
         (
             str(kind),
             f"`{projection.id}`",
-            _names(projection.local) if projection.replicated is None else f"all but {_names(projection.replicated)}",
-            _names(projection.born_with),
-            _names(".".join(place) for place in projection.sets),
+            names(projection.local) if projection.replicated is None else f"all but {names(projection.replicated)}",
+            names(projection.born_with),
+            names(".".join(place) for place in projection.sets),
         )
         for kind, projection in PROJECTIONS.items()
     ]
@@ -358,10 +349,6 @@ Two values are equal when their projections are: JSON parsed, keys and sets sort
 
 {kinds}
 """
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 def payload() -> str:
@@ -464,6 +451,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "http": http,
     "documents": documents,
     "paths": paths,
+    "versions": versions,
     "payload": payload,
     "sidecar": sidecar,
     "faults": faults,

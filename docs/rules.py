@@ -17,6 +17,7 @@ from syncer.bus import window
 from syncer.bus.trust import region_keys, signing
 from syncer.conflict import apply as applying
 from syncer.conflict import (
+    completing,
     digest_tree,
     folding,
     guards,
@@ -65,6 +66,7 @@ from tests.unit.bus import test_window
 from tests.unit.bus.trust import test_region_keys, test_signing
 from tests.unit.conflict import (
     test_apply,
+    test_completing,
     test_guards,
     test_observing,
     test_reads,
@@ -148,6 +150,12 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             words=("replication filter", "allow list", "scope"),
             code=scope.Scope,
             test=test_scope.test_the_first_rule_that_matches_decides,
+        ),
+        Rule(
+            says="The author completes: what its brokers do not know was not removed by their writes.",
+            words=("version skew", "unknown field preservation", "schema evolution", "rolling upgrade"),
+            code=completing.reading,
+            test=test_completing.test_an_edit_by_a_broker_that_does_not_know_a_field_is_published_whole,
         ),
         Rule(
             says="Secrets of a cluster never leave its store.",

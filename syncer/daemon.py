@@ -27,6 +27,7 @@ from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
+from syncer.config.adapters import address_digest
 from syncer.config.admin_clients import ConfiguredClusters, broker_probes
 from syncer.config.clusters import audit_schedules, recordings
 from syncer.config.group_keys import keyring
@@ -49,6 +50,7 @@ from syncer.ledgers.recurring.taken import Auditor
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.service.service import MigrationService
 from syncer.model import Millis, Region
+from syncer.replication.core import NamedStore
 from syncer.replication.driver import Driver
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.runtime.backoff import Backoff
@@ -351,6 +353,7 @@ class Daemon:
                 silence_ms=in_ms(self.config.silence),
                 mark_interval_ms=in_ms(self.config.limits.mark_interval),
                 speak_ms=int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN),
+                place=NamedStore(self.config.store.kind, address_digest(self.config.store_settings)),
             )
         )
         return driver

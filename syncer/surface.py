@@ -296,6 +296,9 @@ class Surface:
         self._metrics.set(metrics.FENCE, gauges.fence)
         self._metrics.set(metrics.WATCH_WHOLE, gauges.watch_whole)
         self._metrics.set(metrics.PAUSED, gauges.paused)
+        if gauges.scalable is not None:
+            self._metrics.set(metrics.SCALABLE_TOPICS, gauges.scalable)
+        self._metrics.set(metrics.STORE_MIGRATION, driver.store_unwritable)
         self._metrics.set(metrics.PENDING_READS, gauges.pending_reads)
         self._metrics.set(metrics.KEPT, gauges.conflict_bytes, "conflicts")
         self._metrics.set(metrics.KEPT, gauges.value_bytes, "values")

@@ -208,6 +208,15 @@ class PulsarCluster:
         self.settings = replace(self.settings, broker={**self.settings.broker, **values})
         self._save()
 
+    def set_version(self, version: str) -> None:
+        """Have its broker and bookie run another version of Pulsar from their next start on.
+
+        Raises:
+            VersionRefused: The lab does not have it, or it cannot use the cluster's store.
+        """
+        self.settings = replace(self.settings, version=version)
+        self._save()
+
     def launch(self, part: Part) -> None:
         """Start one process without waiting for it; nothing when it runs already."""
         match part:

@@ -16,8 +16,10 @@ import anyio
 from deploy.lab.process import Command, ServerFailed, ServerProcess
 from deploy.lab.pulsar import PulsarCluster
 from syncer.config import Config, load
+from syncer.conflict.completing import completed_value
+from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.projection import PROJECTIONS
-from syncer.errors import StateError, ValueInvalid
+from syncer.errors import StateError, StateMissing, ValueInvalid
 from syncer.model import Digest, MetaPath, Region
 from syncer.paths import classify
 from syncer.state.views.region import Views
@@ -221,16 +223,31 @@ class LabRegion:
         return status.outbox.depth == 0 and status.counts.due <= status.counts.holds
 
     def entries(self) -> dict[MetaPath, bytes]:
-        """What is in scope in its store, read anew."""
+        """What is in scope in its store, read anew: as it stands there."""
         return anyio.run(partial(_entries, self.config))
 
+    def whole_entries(self) -> dict[MetaPath, bytes]:
+        """The same with the fields that the region's brokers dropped and its daemon keeps."""
+        kept = self.kept_fields()  # before the store: what its daemon has written back meanwhile is no loss
+        return {path: completed_value(path, value, kept.get(path)) for path, value in self.entries().items()}
+
+    def kept_fields(self) -> dict[MetaPath, KeptFields]:
+        """What the daemon keeps of paths where the store lacks fields; nothing before it has ever run."""
+        found: dict[MetaPath, KeptFields] = {}
+        with contextlib.suppress(StateMissing), self.views() as views:
+            after: MetaPath | None = None
+            while page := views.kept_fields(ROWS, after):
+                found |= page
+                after = max(page)
+        return found
+
     def picture(self) -> dict[MetaPath, Digest | None]:
-        """Digest of what is replicated of each path in scope; ``None`` for a value that cannot be read."""
-        return {path: _digest(path, value) for path, value in self.entries().items()}
+        """Digest of what is replicated of each path in scope, whole; ``None`` for a value that cannot be read."""
+        return {path: _digest(path, value) for path, value in self.whole_entries().items()}
 
 
 def differing(regions: tuple[LabRegion, LabRegion]) -> set[MetaPath]:
-    """Paths in scope that two stores do not hold alike."""
+    """Paths in scope that two stores do not hold alike, with what their daemons keep of them."""
     one, other = (region.picture() for region in regions)
     return {path for path in {*one, *other} if path not in one or path not in other or one[path] != other[path]}
 

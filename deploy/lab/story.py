@@ -251,6 +251,9 @@ class Story:
         self.screen.table("   syncer status", columns, rows)
         for path in sorted(different):
             self.screen.say(f"not the same: {path} ({'held' if path in held else 'NOT HELD'})")
+        for name in BOTH:
+            if kept := len(self.regions[name].kept_fields()):
+                self.screen.say(f"{name}: {kept} are whole only with fields that its brokers drop and its daemon keeps")
         stores = " and ".join(self.clusters[name].settings.store.label for name in BOTH)
         self.check(f"{self.equal} resources are the same, digest by digest, in {stores}", different <= held)
         self.check("nothing is left to be sent, written or decided", east.quiet() and west.quiet())

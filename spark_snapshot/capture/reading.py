@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from spark_snapshot import sources
+from spark_snapshot.capture.completing import completed_rows
 from spark_snapshot.capture.watermark import Sidecar, sidecar_of
 from spark_snapshot.format.drafts import READ, SnapshotDraft, flush_all
 from spark_snapshot.format.extent import Extent
@@ -38,11 +39,12 @@ _CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
 
 
 class ReadFile(ManifestTable):
-    """A file of rows."""
+    """A file of rows; ``incomplete``: so many are of registers whose store lacks fields that the daemon keeps."""
 
     name: str
     rows: int
     bytes: int
+    incomplete: int = 0
 
 
 class Read(ManifestTable):
@@ -177,9 +179,14 @@ def read_before(draft: SnapshotDraft, config: Config) -> Read:
 
 
 def tables_of(session: SparkSession, draft: SnapshotDraft, read: Read) -> tuple[DataFrame, DataFrame | None]:
-    """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part."""
+    """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part.
+
+    The store's rows are completed by the registers, as the digests of these are.
+    """
     store = _rows(session, STORE, draft.place / _STORE, read.files)
     known = _rows(session, REGISTERS, draft.place / _REGISTERS, read.registers) if read.about.registers else None
+    if known is not None and any(each.incomplete for each in read.registers):
+        store = completed_rows(store, known)
     return store, known
 
 
@@ -197,9 +204,23 @@ def _written(rows: DataFrame, folder: Place) -> tuple[ReadFile, ...]:
     for name in folder.file_names():
         if not name.startswith(("_", ".")):
             file = folder / name
-            count = pq.read_metadata(file.path, filesystem=file.files).num_rows
-            found.append(ReadFile(name=name, rows=count, bytes=file.size() or 0))
+            end = pq.read_metadata(file.path, filesystem=file.files)
+            found.append(
+                ReadFile(
+                    name=name, rows=end.num_rows, bytes=file.size() or 0, incomplete=_filled(end, REGISTERS, "gone")
+                )
+            )
     return tuple(found)
+
+
+def _filled(end: pq.FileMetaData, schema: StructType, name: str) -> int:
+    """How many rows of a file have something in a column, at most."""
+    at, found = schema.fieldNames().index(name), 0
+    for number in range(end.num_row_groups):
+        column = end.row_group(number).column(at)
+        nulls = column.statistics.null_count if column.statistics is not None else None
+        found += column.num_values - (nulls or 0)
+    return found
 
 
 def _registers(session: SparkSession, sidecar: Sidecar, config: Config, extent: Extent) -> DataFrame:

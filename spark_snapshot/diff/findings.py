@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from spark_snapshot.diff.buckets import NARROW, Suspects, suspects
-from spark_snapshot.diff.verdict import RegionRow, judge
+from spark_snapshot.diff.verdict import PathVerdict, RegionRow, judge
 from spark_snapshot.format.words import PathClass, StampOrigin
 from syncer.model import Millis, Region, Stamp, TieOrder
 
@@ -39,12 +39,15 @@ _FIELDS: Final[list[tuple[str, pa.DataType]]] = [
 FOUND: Final = pa.schema(_FIELDS)
 """A finding; or, without a path, the counts of a bucket: all its paths, and how many of them live in some region."""
 
-DDL: Final = (
+FOUND_DDL: Final = (
     "path string, kind string, tenant string, class string, underlying string, winner string, winner_ms bigint, "
     "winner_author string, winner_digest binary, origin string, reason string, losers array<string>, "
-    "holds map<string, string>, paths bigint, living bigint"
+    "holds map<string, string>"
 )
-"""The same, as Spark spells it."""
+"""A finding alone, as Spark spells it."""
+
+DDL: Final = f"{FOUND_DDL}, paths bigint, living bigint"
+"""The same with the counts."""
 
 _BATCH_ROWS: Final = 8_192
 _NO_COUNTS: Final = (None, None)
@@ -91,21 +94,35 @@ class Findings:
         verdict = judge(dict(zip(self.regions, states, strict=True)), self.ties)
         if verdict is None or verdict.finding is PathClass.SAME:
             return None
-        stamp = verdict.version.stamp
-        return (
-            *named,
-            verdict.finding,
-            verdict.underlying,
-            verdict.winner,
-            stamp.updated_at_ms,
-            stamp.region,
-            verdict.version.digest,
-            verdict.version.origin,
-            verdict.reason,
-            verdict.losers,
-            list(verdict.holds.items()),
-            *_NO_COUNTS,
-        )
+        return *row_of(named, verdict), *_NO_COUNTS
+
+
+def row_of(named: tuple[str, str, str], verdict: PathVerdict) -> tuple[Any, ...]:
+    """A verdict as a row of ``FOUND``, without the counts.
+
+    Args:
+        named: Path, kind and tenant.
+        verdict: What was found there.
+    """
+    stamp = verdict.version.stamp
+    return (
+        *named,
+        verdict.finding,
+        verdict.underlying,
+        verdict.winner,
+        stamp.updated_at_ms,
+        stamp.region,
+        verdict.version.digest,
+        verdict.version.origin,
+        verdict.reason,
+        verdict.losers,
+        list(verdict.holds.items()),
+    )
+
+
+def found_table(rows: Sequence[_Row]) -> pa.Table:
+    """Rows of ``FOUND``, without the counts."""
+    return pa.Table.from_batches([_batch([(*row, *_NO_COUNTS) for row in rows])]).drop_columns(["paths", "living"])
 
 
 def _named(rows: pa.Table) -> list[tuple[str, str, str] | None]:

@@ -79,7 +79,8 @@ class Described(ManifestTable):
         taken_at_ms: When the reading began. Units: milliseconds since the epoch, UTC.
         made_by: Program and version.
         store: The store that was read.
-        registers: Whether the registers of a daemon's database took part; without them no row has a known stamp.
+        registers: Whether the registers of a daemon's database took part; without them no row has a known stamp, and
+            values lack the fields that brokers dropped and the daemon keeps.
         watermark: Last message of the bus that the registers had folded, per sender.
         scope: Rules of what was read, and their fingerprint.
         ties: Who wins when two stamps have the same time.

@@ -53,12 +53,14 @@ REGISTERS: Final = StructType(
         _field("known_ms", LongType),
         _field("known_author", StringType),
         _field("hold", StringType, nullable=True),
+        _field("gone", BinaryType, nullable=True),
     ]
 )
 """What a daemon's register says its store holds (the seated version): null digest means known to be absent.
 
 ``known_*`` is the greatest stamp ever folded: another than the seated one where a write is due, parked or held.
-``seen`` is a JSON object of counter to milliseconds, with sorted keys.
+``seen`` is a JSON object of counter to milliseconds, with sorted keys. ``digest`` is that of the completed value, and
+``gone`` what completes the store's one: JSON of the kept fields that it lacks; null: none.
 """
 
 SNAPSHOT: Final = StructType(

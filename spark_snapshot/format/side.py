@@ -16,6 +16,7 @@ from spark_snapshot.format.selection import Selection
 from syncer.conflict.scope import Rule, Scope
 from syncer.errors import SnapshotDamaged, SnapshotsIncomparable
 from syncer.model import Digest, MetaPath, Region
+from syncer.planning.completion import NOT_AT_HAND
 
 _BATCH_ROWS: Final = 16_384
 
@@ -52,6 +53,11 @@ class SnapshotSide:
     def name(self) -> str:
         """What it is, for people."""
         return f"snapshot {self._snapshot.id} of region {self.region} ({self.selection})"
+
+    @property
+    def trouble(self) -> str:
+        """Why its values are not completed."""
+        return "" if self._snapshot.manifest.about.registers else NOT_AT_HAND
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Digests of all resources of the selection that were alive."""

@@ -19,6 +19,7 @@ from spark_snapshot.diff.comparison import compared
 from spark_snapshot.diff.fields import Differences, differences
 from spark_snapshot.diff.regions import diff
 from spark_snapshot.diff.summary import Summary, summarised
+from spark_snapshot.diff.unknown import changed_surely, judged_anew, meant
 from spark_snapshot.diff.values import with_winners
 from spark_snapshot.format import tables
 from spark_snapshot.format.extent import Extent, shared
@@ -134,6 +135,7 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         PreconditionFailed: The plan cannot be written, or what is wished for is not in all of them.
     """
     ties = comparable(snapshots)
+    unknown = _unknown(snapshots)
     selection = _within(snapshots, wish.selection)
     all_of_each = not selection.named and all(each.extent == selection.within for each in snapshots)
     regions = _rows(job, snapshots, selection)
@@ -148,6 +150,10 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         found = found.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             different = found.count()
+            if unknown:
+                raw, found = found, judged_anew(found, regions, unknown, ties).persist(StorageLevel.MEMORY_AND_DISK)
+                different = found.count()
+                raw.unpersist()
         except BaseException:
             found.unpersist()
             raise
@@ -170,7 +176,7 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         snapshots=tuple(sorted(snapshots, key=lambda each: each.region)),
         selection=selection,
         summary=summary,
-        findings=tuple(_finding(row, values if wish.fields else None) for row in first),
+        findings=tuple(_finding(row, values if wish.fields else None, unknown) for row in first),
         plan=totals,
         notes=tuple(_notes(snapshots, selection)),
     )
@@ -189,7 +195,10 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: CompareOptions) -
     fit(job.session, before.manifest.rows + after.manifest.rows)
     what = f"what {after.region} changed from {before.id} to {after.id}"
     with job.phase("compare", what, expected_rows=_total([before, after], all_of_each=selection.everything)):
-        found = history.changes(earlier, later).persist(StorageLevel.MEMORY_AND_DISK)
+        found = history.changes(earlier, later)
+        if unknown := _unknown_moments(before, after):
+            found = changed_surely(found, earlier, later, unknown)
+        found = found.persist(StorageLevel.MEMORY_AND_DISK)
         counts = {row["change"]: row["count"] for row in found.groupBy("change").count().collect()}
         first = found.orderBy("path").limit(wish.shown).collect()
     values: Mapping[MetaPath, Mapping[str, bytes]] = {}
@@ -209,11 +218,21 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: CompareOptions) -
                 kind=row["kind"],
                 change=row["change"],
                 stamp=None if row["updated_ms"] is None else Stamp(Millis(row["updated_ms"]), Region(row["author"])),
-                fields=_fields(row, values) if wish.fields else None,
+                fields=_fields(row, values, unknown, "after") if wish.fields else None,
             )
             for row in first
         ),
     )
+
+
+def _unknown(snapshots: Sequence[Snapshot]) -> frozenset[str]:
+    """Regions whose snapshots were not completed."""
+    return frozenset(each.region for each in snapshots if not each.manifest.about.registers)
+
+
+def _unknown_moments(before: Snapshot, after: Snapshot) -> frozenset[str]:
+    of = {"before": before, "after": after}
+    return frozenset(name for name, each in of.items() if not each.manifest.about.registers)
 
 
 def _rows(job: Job, snapshots: Sequence[Snapshot], selection: Selection) -> dict[str, DataFrame]:
@@ -234,7 +253,7 @@ def _total(snapshots: Sequence[Snapshot], *, all_of_each: bool) -> int | None:
     return 2 * sum(each.manifest.rows for each in snapshots) if all_of_each else None
 
 
-def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) -> ReportedPath:
+def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None, unknown: frozenset[str]) -> ReportedPath:
     return ReportedPath(
         path=row["path"],
         kind=row["kind"],
@@ -246,12 +265,17 @@ def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) ->
         origin=row["origin"],
         losers=tuple(row["losers"]),
         holds=tuple(sorted((row["holds"] or {}).items())),
-        fields=None if values is None else _fields(row, values),
+        fields=None if values is None else _fields(row, values, unknown, row["winner"]),
     )
 
 
-def _fields(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]]) -> Differences:
-    return differences(ResourceKind(row["kind"]), values.get(row["path"], {}))
+def _fields(
+    row: Row, values: Mapping[MetaPath, Mapping[str, bytes]], unknown: frozenset[str], first: str
+) -> Differences:
+    held = values.get(row["path"], {})
+    if unknown:
+        held = meant(MetaPath(row["path"]), held, unknown, first)
+    return differences(ResourceKind(row["kind"]), held)
 
 
 def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by: str) -> repair_file.Head:
@@ -321,7 +345,9 @@ def _notes(snapshots: Sequence[Snapshot], selection: Selection) -> Iterator[str]
         yield (
             f"Taken without the registers of a daemon: {', '.join(blind)}. Whose version is the newest is there the "
             "word of the store's own clock (or of nobody, where it keeps none), and deletes are not known: this is a "
-            "picture of what differs, not of what should be done. Such rows are never told to other regions."
+            "picture of what differs, not of what should be done. Such rows are never told to other regions. A field "
+            "that not every version of Pulsar knows, and that is absent there, counts as unknown, not as removed: its "
+            "brokers may have dropped it, and its daemon may keep it."
         )
     for each in ordered:
         unstamped = sum(count.unstamped for count in each.manifest.kinds.values())

@@ -38,6 +38,7 @@ _REGISTERS: Final[list[pa.Field[Any]]] = [
     pa.field("known_ms", pa.int64(), nullable=False),
     pa.field("known_author", pa.string(), nullable=False),
     pa.field("hold", pa.string()),
+    pa.field("gone", pa.binary()),
 ]
 REGISTERS: Final = pa.schema(_REGISTERS)
 """As ``spark_snapshot.format.rows.REGISTERS``."""

@@ -12,22 +12,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
-from sqlalchemy import URL, and_, or_, select
+from sqlalchemy import URL, and_, case, or_, select
 
 from spark_snapshot.sources.reach import Reach
+from syncer.conflict.projection import json_of
 from syncer.conflict.register import HoldReason
 from syncer.errors import ConfigError, StateUnavailable
 from syncer.local_files import secret_text
 from syncer.model import MetaPath
 from syncer.paths import classify, tenant_of
-from syncer.state.sql import opening, tables
+from syncer.state.sql import opening, rows, tables
 
 PAGE_ROWS: Final = 5_000
 
 _TABLE: Final = tables.registers.c
 _COLUMNS: Final = (
     _TABLE.path, _TABLE.s_digest, _TABLE.s_time, _TABLE.s_region, _TABLE.s_by, _TABLE.s_seen,
-    _TABLE.k_time, _TABLE.k_region, _TABLE.hold_reason,
+    _TABLE.k_time, _TABLE.k_region, _TABLE.hold_reason, case((tables.INCOMPLETE, _TABLE.kept)),
 )  # fmt: skip
 
 
@@ -45,6 +46,7 @@ class RegisterRow(NamedTuple):
     known_ms: int
     known_author: str
     hold: str | None
+    gone: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +104,13 @@ def read(database: Database, reach: Reach) -> Iterator[list[RegisterRow]]:
                 here = and_(_TABLE.path == root, _TABLE.path > after)
                 query = select(*_COLUMNS).where(or_(here, below)).order_by(_TABLE.path).limit(PAGE_ROWS)
                 with opening.translated(url), engine.connect() as connection, connection.begin():
-                    rows = connection.execute(query).all()
-                page = [_register(row) for row in rows if _asked_for(row, reach)]
+                    read_rows = connection.execute(query).all()
+                page = [_register(row) for row in read_rows if _asked_for(row, reach)]
                 if page:
                     yield page
-                if len(rows) < PAGE_ROWS:
+                if len(read_rows) < PAGE_ROWS:
                     break
-                after = rows[-1][0]
+                after = read_rows[-1][0]
     finally:
         engine.dispose()
 
@@ -138,7 +140,7 @@ def _asked_for(row: Sequence[Any], reach: Reach) -> bool:
 
 
 def _register(row: Sequence[Any]) -> RegisterRow:
-    path, digest, time, region, by, seen, known_time, known_region, hold = row
+    path, digest, time, region, by, seen, known_time, known_region, hold, kept = row
     resource = classify(MetaPath(path))
     assert resource is not None  # noqa: S101 - what is asked for is a resource
     if hold == HoldReason.UNTOLD and known_time is not None:
@@ -155,7 +157,13 @@ def _register(row: Sequence[Any]) -> RegisterRow:
         known_ms=known_time or 0,
         known_author=known_region or "",
         hold=hold,
+        gone=None if kept is None else _gone(kept),
     )
+
+
+def _gone(data: bytes) -> bytes | None:
+    kept = rows.kept_in(data)
+    return json_of(kept.gone) if kept is not None and kept.gone else None
 
 
 def _sorted(seen: str | None) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from syncer.admin.scalable_topics import SCALABLE, record_path
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
-from syncer.paths import MANAGED_LEDGERS, classify
+from syncer.paths import MANAGED_LEDGERS, POLICIES, classify
 from syncer.stores.contract import MetadataStore
 
 BOOKKEEPER_NODES: Final = (MetaPath("/ledgers/LAYOUT"), MetaPath("/ledgers/INSTANCEID"))
@@ -42,6 +43,8 @@ class StoreProbe:
         try:
             if self._has_brokers and not any((await self._store.read(BOOKKEEPER_NODES)).values()):
                 return Topics.CANNOT_ASK
+            if (scalable := await self._scalable(path)) is not None:
+                return scalable
             for prefix, partition_of in ledger_prefixes(path):
                 async for page in self._store.scan(prefix):
                     if any(_is_topic(entry.path, prefix, partition_of) for entry in page):
@@ -49,6 +52,22 @@ class StoreProbe:
         except SyncerError:
             return Topics.CANNOT_ASK
         return Topics.NONE if self._serves_one or not self._has_brokers else Topics.CANNOT_ASK
+
+    async def _scalable(self, path: MetaPath) -> Topics | None:
+        """What scalable topics say: one of the topic's name, or some in the namespace; ``None``: there is none."""
+        if not self._has_brokers:
+            return None
+        record = record_path(path)
+        if record is not None:
+            return Topics.SCALABLE if (await self._store.read([record]))[record] is not None else None
+        segments = path.split("/")
+        if not path.startswith(f"{POLICIES}/") or len(segments) != 5:
+            return None
+        prefix = MetaPath(f"{SCALABLE}/{segments[3]}/{segments[4]}")
+        async for page in self._store.scan(prefix):
+            if any(len(entry.path) > len(prefix) for entry in page):
+                return Topics.SOME
+        return None
 
 
 def ledger_prefixes(path: MetaPath) -> tuple[tuple[MetaPath, str | None], ...]:

@@ -13,11 +13,11 @@ import base64
 import binascii
 import hashlib
 import json
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 from urllib.parse import quote
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from syncer.conflict.projection import canonical, no_object, parse
 from syncer.conflict.settings import Direction
@@ -28,6 +28,8 @@ from syncer.paths import classify, tenant_of
 MANIFEST: Final = "MANIFEST.json"
 FORMAT: Final = "pulsar-syncer-backup"
 FORMAT_VERSION: Final = 1
+VERSION_OF_INCOMPLETE: Final = 2
+"""Of a backup whose values are as brokers left them: a program that knows no kept fields must not restore it."""
 
 OPENING: Final = "[\n"
 CLOSING: Final = "]\n"
@@ -69,10 +71,15 @@ class FileRecord(Part):
 
 
 class Manifest(Part):
-    """What a backup holds. ``sha256`` is over the manifest itself without that field."""
+    """What a backup holds. ``sha256`` is over the manifest itself without that field.
+
+    Args:
+        completed: Whether the values have the fields that brokers dropped and the daemon keeps; ``False``: its database
+            was not at hand, and newer fields that a value lacks are unknown.
+    """
 
     format: Literal["pulsar-syncer-backup"] = FORMAT
-    version: int = FORMAT_VERSION
+    version: Literal[1, 2] = FORMAT_VERSION
     region: str
     clusters: tuple[str, ...]
     taken_at_ms: int
@@ -81,7 +88,22 @@ class Manifest(Part):
     scope: tuple[ScopeRule, ...]
     resources: dict[str, int]
     files: tuple[FileRecord, ...]
+    completed: bool = True
     sha256: str = ""
+
+    @model_validator(mode="after")
+    def _of_its_version(self) -> Self:
+        if self.version != (FORMAT_VERSION if self.completed else VERSION_OF_INCOMPLETE):
+            raise ValueError("a backup that was not completed has version 2, and no other one has")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A completed one exactly as version 1 has it: a manifest is sealed, and older programs know no other field."""
+        document: dict[str, Any] = handler(self)
+        if self.completed:
+            del document["completed"]
+        return document
 
     def sealed(self) -> Manifest:
         """The manifest with its own checksum."""

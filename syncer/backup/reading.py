@@ -18,7 +18,15 @@ from typing import BinaryIO, Final
 from pydantic import ValidationError
 
 from syncer import local_files
-from syncer.backup.layout import FORMAT, FORMAT_VERSION, MANIFEST, FileRecord, Manifest, ResourceReader
+from syncer.backup.layout import (
+    FORMAT,
+    FORMAT_VERSION,
+    MANIFEST,
+    VERSION_OF_INCOMPLETE,
+    FileRecord,
+    Manifest,
+    ResourceReader,
+)
 from syncer.conflict.projection import json_fault
 from syncer.conflict.scope import Rule, Scope
 from syncer.errors import BackupDamaged, BackupInvalid, ConfigError, PreconditionFailed
@@ -173,9 +181,10 @@ def _manifest(directory: Path) -> Manifest:
         raise BackupDamaged(f"{MANIFEST}: no JSON: {json_fault(exc)}") from exc
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise BackupInvalid(f"{file} is no manifest of a backup")
-    if raw.get("version") != FORMAT_VERSION:
+    if raw.get("version") not in (FORMAT_VERSION, VERSION_OF_INCOMPLETE):
         raise BackupInvalid(
-            f"{directory} is a backup of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION}",
+            f"{directory} is a backup of version {raw.get('version')!r}; this program reads versions {FORMAT_VERSION} "
+            f"and {VERSION_OF_INCOMPLETE}",
             hint="Use the version of this program that made it.",
         )
     try:

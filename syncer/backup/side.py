@@ -10,6 +10,7 @@ from syncer.backup.reading import Backup
 from syncer.conflict.withholding import carried_value
 from syncer.model import Digest, MetaPath, Region
 from syncer.plan.diffing import fingerprint
+from syncer.planning.completion import NOT_AT_HAND
 
 
 class BackupSide:
@@ -24,6 +25,11 @@ class BackupSide:
     def name(self) -> str:
         """What it is, for people."""
         return f"backup of region {self.region}, taken {self._backup.manifest.taken_at.replace('T', ' ')}"
+
+    @property
+    def trouble(self) -> str:
+        """Why its values are not completed."""
+        return "" if self._backup.manifest.completed else NOT_AT_HAND
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Read all files."""

@@ -47,7 +47,12 @@ async def take_backup(
         await _complete(side, draft)
         return await anyio.to_thread.run_sync(
             lambda: draft.publish(
-                region=side.region, clusters=clusters, taken_at_ms=now, made_by=made_by, scope=side.scope
+                region=side.region,
+                clusters=clusters,
+                taken_at_ms=now,
+                made_by=made_by,
+                scope=side.scope,
+                completed=not side.trouble,
             )
         )
 

@@ -17,7 +17,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from syncer.backup.layout import CLOSING, MANIFEST, OPENING, FileRecord, Manifest, ScopeRule, resource_text
+from syncer.backup.layout import (
+    CLOSING,
+    FORMAT_VERSION,
+    MANIFEST,
+    OPENING,
+    VERSION_OF_INCOMPLETE,
+    FileRecord,
+    Manifest,
+    ScopeRule,
+    resource_text,
+)
 from syncer.backup.spool import Spool
 from syncer.conflict.scope import Scope
 from syncer.errors import PreconditionFailed
@@ -51,7 +61,14 @@ class BackupDraft:
             return self._spool.orphans()
 
     def publish(
-        self, *, region: str, clusters: tuple[str, ...], taken_at_ms: Millis, made_by: str, scope: Scope
+        self,
+        *,
+        region: str,
+        clusters: tuple[str, ...],
+        taken_at_ms: Millis,
+        made_by: str,
+        scope: Scope,
+        completed: bool = True,
     ) -> Manifest:
         """Write files and manifest, and put the directory in its place.
 
@@ -62,6 +79,7 @@ class BackupDraft:
             counts: dict[str, int] = {}
             files = tuple(self._write(name, counts) for name in self._spool.files())
             manifest = Manifest(
+                version=FORMAT_VERSION if completed else VERSION_OF_INCOMPLETE,
                 region=region,
                 clusters=tuple(sorted(clusters)),
                 taken_at_ms=taken_at_ms,
@@ -70,6 +88,7 @@ class BackupDraft:
                 scope=tuple(ScopeRule(pattern=rule.pattern, direction=rule.direction) for rule in scope.rules),
                 resources=dict(sorted(counts.items())),
                 files=files,
+                completed=completed,
             ).sealed()
             with open(self._work / MANIFEST, "x", encoding="utf-8", newline="\n", opener=_private) as file:
                 file.write(manifest.text())

@@ -18,7 +18,7 @@ from syncer.cli.render.output import Format, say
 from syncer.cli.render.plans import Applied, plan_document, show_applied, show_plan, tell_plan
 from syncer.dispositions import ExitCode
 from syncer.documents.words import counted
-from syncer.errors import ConfigError, PreconditionFailed, SyncerError
+from syncer.errors import ConfigError, PreconditionFailed, StateError, SyncerError
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.review import ALLOWABLE, Reason, Review
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from syncer.plan.operations import Plan
     from syncer.planning.apply import RunOutcome
     from syncer.planning.compare import ComparedSides
+    from syncer.planning.completion import Completion
     from syncer.planning.sources import LiveSide, Side
     from syncer.stores.contract import MetadataStore
 
@@ -62,17 +63,18 @@ class Consents:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The configured region with its store open."""
+    """The configured region with its store open, and its daemon's database where that is here."""
 
     config: Config
     store: MetadataStore
+    completion: Completion
 
     @property
     def side(self) -> LiveSide:
         """As one side of a comparison."""
         from syncer.planning.sources import LiveSide
 
-        return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope())
+        return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope(), self.completion)
 
     async def judged(self, plan: Plan, wish: Consents) -> Review:
         """Judge a plan by what the region is like now."""
@@ -112,12 +114,25 @@ async def opened(config: Config) -> AsyncIterator[Target]:
         StoreError: It does not answer, or does not let us in.
     """
     store = config.make_store()
+    completion = await anyio.to_thread.run_sync(_completion, config)
     try:
         await store.open()
-        yield Target(config, store)
+        yield Target(config, store, completion)
     finally:
+        completion.close()
         with anyio.CancelScope(shield=True), anyio.move_on_after(5):
             await store.close()
+
+
+def _completion(config: Config) -> Completion:
+    """What completes the values of a region: its daemon's database, if it is here."""
+    from syncer.planning.completion import Completion
+    from syncer.state.views.region import Views
+
+    try:
+        return Completion(Views.open(config.database_url(), Region(config.region)))
+    except (ConfigError, StateError) as exc:
+        return Completion(trouble=exc.message)
 
 
 @asynccontextmanager
@@ -153,6 +168,15 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
         yield target.side
 
 
+def tell_unknown(side: Side) -> None:
+    """Say on stderr that a side is not completed, and why."""
+    if side.trouble:
+        say(
+            f"{side.name}: fields that not every version of Pulsar knows count as unknown where it lacks them, "
+            f"since {side.trouble}"
+        )
+
+
 def check_own(what: str, there: Region, config: Config, *, foreign: bool) -> None:
     """Refuse to bring another region's state over here, unless an operator says so.
 
@@ -182,6 +206,8 @@ async def compared(
     """Make the plan that makes the target hold what is there; see :func:`syncer.planning.compare.compare`."""
     from syncer.planning.compare import compare
 
+    for side in (target.side, there):
+        tell_unknown(side)
     tenants = frozenset(tenants or ())
     return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
 
@@ -194,7 +220,7 @@ async def differ(target: Target, found: ComparedSides, wish: Consents, *, save: 
     if save is not None:
         plan_file.write(save, found.plan)
         say(f"wrote {save}; perform it with: syncer plan apply {save}{' --delete' if wish.deletes else ''}")
-    document = plan_document(review, compared=found.compared, uncovered=found.uncovered)
+    document = plan_document(review, compared=found.compared, uncovered=found.uncovered, unknown=found.unknown)
     show_plan(document, review, form)
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE
 
@@ -214,7 +240,7 @@ async def carry_out(
     review = await target.judged(plan, wish)
     scope = target.config.compiled_scope()
     operations = review.accepted
-    outcome = await perform(operations, target.store, scope, send=pretend)
+    outcome = await perform(operations, target.store, scope, completion=target.completion, send=pretend)
     kept: Path | None = None
     if outcome.applied and not dry_run and outcome.error is None:
         tell_plan(review)
@@ -242,7 +268,13 @@ async def _performed(target: Target, review: Review, tried: RunOutcome, undo: Pa
     plan = review.plan
     plan_file.write(undo, plan.reversed(only=[each.path for each in tried.applied]))
     try:
-        outcome = await perform(review.accepted, target.store, target.config.compiled_scope(), report=_Progress())
+        outcome = await perform(
+            review.accepted,
+            target.store,
+            target.config.compiled_scope(),
+            completion=target.completion,
+            report=_Progress(),
+        )
     except SyncerError:  # found before the first write
         plan_file.discard(undo)
         raise

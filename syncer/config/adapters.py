@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import timedelta
@@ -18,6 +19,8 @@ from syncer.stores.contract import MetadataStore
 
 STORES: Final = "syncer.stores"
 BUSES: Final = "syncer.buses"
+_ADDRESS: Final = frozenset({"hosts", "chroot", "endpoints", "namespace", "path"})
+"""Settings of stores that say where it is."""
 
 
 class AdapterClass(Protocol):
@@ -108,6 +111,20 @@ def settings_of(field: str, group: str, raw: Mapping[str, Any], defaults: Mappin
         wrong = exc.errors(include_url=False, include_input=False)
         what = "; ".join(f"{'.'.join(map(str, (field, *each['loc'])))}: {each['msg']}" for each in wrong)
         raise ConfigError(what, hint="See 'syncer config check'.") from exc
+
+
+def address_digest(settings: BaseModel) -> str:
+    """Digest of where a store is, by its settings: another one where it was given another address.
+
+    Hosts in another order, or one host more, are another address too: that costs a second look at the store, no more.
+
+    Args:
+        settings: Of the store; those of an adapter that names its address otherwise count as a whole.
+    """
+    every = settings.model_dump(mode="json")
+    address = {name: every[name] for name in sorted(_ADDRESS & every.keys())} or every
+    text = json.dumps([type(settings).__name__, address], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _readable(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,10 @@ class BackupDocument(Document):
     resources: dict[str, int] = Field(description="By kind.")
     files: int
     size_bytes: int
+    completed: bool = Field(
+        description="Whether values have the fields that brokers dropped and the daemon keeps; false: its database was "
+        "not at hand, and fields that not every version of Pulsar knows are unknown where a value lacks them."
+    )
 
 
 class FindingDocument(Document):

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from syncer.documents.document import Document
 from syncer.documents.values import ChangeDocument, PresentDocument, changes_to, present_document
+from syncer.replacing import replace
 
 if TYPE_CHECKING:
     from syncer.documents.values import Present
@@ -99,6 +100,7 @@ def without_values(found: ConflictDetail) -> ConflictDetail:
 
 def conflict_detail(lost: Lost, present: Present) -> ConflictDetail:
     """A conflict with its value, what stands in its place, and how they differ."""
+    present = replace(present, kept=lost.kept)
     action, changes, change = None, list[ChangeDocument](), ""
     if lost.row.loser_digest is None or lost.row.value is not None:
         action, changes, change = changes_to(lost.row.path, present, lost.row.value)

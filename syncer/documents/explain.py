@@ -15,6 +15,7 @@ from syncer.documents.values import OtherDocument, PresentDocument, other_docume
 from syncer.documents.words import stamped
 from syncer.operations.decisions import held_of
 from syncer.paths import classify
+from syncer.replacing import replace
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -122,6 +123,8 @@ def explanation(views: Views, config: Config, path: MetaPath, present: Present, 
     """Gather all that is known of a path, beside what the store holds."""
     register = views.register(path)
     resource = classify(path)
+    if register is not None:
+        present = replace(present, kept=register.kept)
     shown = present_document(present, path, register.stored_digest if register is not None else None)
     conflicts = _conflicts(views, path)
     return ExplainDocument(

@@ -16,6 +16,7 @@ NOT_CARRIED: Final = (
     "schemas",
     "subscriptions and their cursors",
     "messages and ledgers",
+    "scalable topics (topic://)",
 )
 """What pulsar-syncer leaves where it is; Pulsar's geo-replication or a migration is the tool for those."""
 
@@ -66,6 +67,9 @@ class RegionDocument(Document):
     here: bool = Field(description="Whether this is the region that was asked.")
     mode: str | None
     version: str | None
+    brokers: list[str] = Field(
+        default=[], description="Versions of its Pulsar brokers, each once, the oldest first; empty: not known."
+    )
     heard_at_ms: int | None
     heard_age_s: float | None
     away: bool = Field(default=False, description="It counts, and was not heard for longer than 'peers.silence'.")
@@ -131,6 +135,14 @@ class RepairProgress(Document):
     total: int
 
 
+class ScalableTopicsDocument(Document):
+    """Scalable topics (``topic://``) of the cluster whose store is watched: they are its own, and never carried."""
+
+    total: int
+    namespaces: dict[str, int] = Field(description="How many each namespace has; of more than 1,000 the first ones.")
+    whole: bool = Field(description="Whether all were counted; a cluster with very many is counted in part.")
+
+
 class StatusDocument(Document):
     """``syncer status``."""
 
@@ -150,6 +162,14 @@ class StatusDocument(Document):
     watch_whole_until_ms: int | None = Field(
         default=None, description="Up to when no change of the store can have been missed; null: not known."
     )
+    scalable_topics: ScalableTopicsDocument | None = Field(
+        default=None, description="null: they are not seen, since the watched store is no cluster's own."
+    )
+    store_migration: str | None = Field(
+        default=None,
+        description="Whether Pulsar migrates the store to another one (PIP-454): the phase, as Pulsar names it, and "
+        "where to; or why it is not seen. null: it was not looked at.",
+    )
     joining: bool = Field(
         default=False, description="Whether it is paused for an operator has to confirm that it joins the group."
     )
@@ -158,6 +178,9 @@ class StatusDocument(Document):
     )
     epoch: int
     fence: int | None
+    brokers: dict[str, str] = Field(
+        default={}, description="Address of each Pulsar broker of this region, and its version; empty: not known."
+    )
     paths: int = Field(description="Paths in scope that the store is known to hold.")
     signing_key: str | None = Field(
         default=None, description="Id of the group's key that messages are signed with; null: of none."

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field
 
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.completing import completed_value, missing_fields
+from syncer.conflict.fields.kept import KeptFields
+from syncer.conflict.projection import PROJECTIONS, canonical
 from syncer.documents.document import Document
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Stamp
@@ -28,10 +30,26 @@ KEPT_BYTES: Final = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What the store holds at a path. ``trouble``: why it is not known; empty: it is."""
+    """What the store holds at a path.
+
+    Args:
+        value: As it stands there; of a kind with secrets, what may leave the store.
+        trouble: Why it is not known; empty: it is.
+        kept: Fields of it that the store lacks and the daemon keeps.
+    """
 
     value: bytes | None = None
     trouble: str = ""
+    kept: KeptFields | None = None
+
+    def whole(self, path: MetaPath) -> bytes | None:
+        """What the region goes by: the value with the kept fields that it lacks."""
+        return None if self.value is None else completed_value(path, self.value, self.kept)
+
+    def missing(self, path: MetaPath) -> bytes | None:
+        """The kept fields that the value lacks, as JSON; ``None``: it lacks none."""
+        found = {} if self.value is None else missing_fields(path, self.value, self.kept)
+        return canonical(found) if found else None
 
 
 class ChangeDocument(Document):
@@ -59,8 +77,14 @@ class PresentDocument(Document):
     read: bool = Field(description="Whether the store was read.")
     trouble: str = Field(description="Why it was not; empty: it was.")
     value: ValueDocument | None = Field(description="null: it holds nothing there, or was not read.")
+    kept: str | None = Field(
+        default=None,
+        description="JSON text of the fields that the store lacks, since the region's brokers do not know them, and "
+        "that the daemon keeps; null: none.",
+    )
     as_seated: bool | None = Field(
-        description="Whether that is what the daemon last knew it to hold; null: not read, or it cannot be understood."
+        description="Whether that, with the kept fields, is what the daemon last knew it to hold; null: not read, or "
+        "it cannot be understood."
     )
 
 
@@ -98,10 +122,17 @@ def present_document(found: Present, path: MetaPath, stored: Digest | None) -> P
     if found.trouble:
         return PresentDocument(read=False, trouble=found.trouble, value=None, as_seated=None)
     try:
-        same: bool | None = digest_of(path, found.value) == stored
+        same: bool | None = digest_of(path, found.whole(path)) == stored
     except ValueInvalid:
         same = None
-    return PresentDocument(read=True, trouble="", value=value_document(found.value), as_seated=same)
+    missing = found.missing(path)
+    return PresentDocument(
+        read=True,
+        trouble="",
+        value=value_document(found.value),
+        kept=None if missing is None else missing.decode(),
+        as_seated=same,
+    )
 
 
 def value_document(value: bytes | None) -> ValueDocument | None:
@@ -136,7 +167,7 @@ def operation_to(path: MetaPath, present: Present, wanted: bytes | None) -> Oper
     """What brings the store to another value; ``None``: nothing, or that cannot be told."""
     if present.trouble or classify(path) is None:
         return None
-    return operation(path, present.value, wanted)
+    return operation(path, present.whole(path), wanted)
 
 
 def changes_to(

@@ -30,6 +30,7 @@
     │   ├── BusUnavailable            no connection, or no answer in time
     │   ├── SubscriptionShared        another region reads by the same subscription
     │   └── PayloadInvalid            a message that cannot be understood
+    │       ├── ProtocolUnknown         a message of a newer version of the program
     │       ├── SignatureInvalid        a message that is not signed with a key of the group
     │       │   └── SpeakerInvalid        a message that a member has signed in the name of another one
     │       └── MessageUnreadable       a message that the bus itself cannot read whole
@@ -124,6 +125,7 @@ from syncer.errors.dependencies import (
     NotEmpty,
     ParentMissing,
     PayloadInvalid,
+    ProtocolUnknown,
     RevisionMismatch,
     SignatureInvalid,
     SpeakerInvalid,
@@ -236,6 +238,7 @@ __all__ = [
     "PlanStale",
     "PreconditionFailed",
     "PreconditionRequired",
+    "ProtocolUnknown",
     "RequestInvalid",
     "RequestKeyReused",
     "RevisionMismatch",

@@ -126,6 +126,20 @@ class PayloadInvalid(TransportError):
     default_hint = "See 'syncer quarantine list' for the message and its origin."
 
 
+class ProtocolUnknown(PayloadInvalid):
+    """A message of a newer version of the program. Nothing of it was taken.
+
+    ``version`` is the one that it says to have.
+    """
+
+    code = "protocol-unknown"
+    default_hint = "Upgrade this region: its peer is paused until then, and what it said is found by comparing."
+
+    def __init__(self, message: str, *, version: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.version = version
+
+
 class SignatureInvalid(PayloadInvalid):
     """A message that is not signed with a key of the group. Nothing of it was taken."""
 

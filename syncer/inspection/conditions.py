@@ -89,6 +89,14 @@ WEIGHTS: Final = {
     "daemon-outdated": _alarm("update that daemon"),
     "snapshot-failed": _alarm("mend what the message says; the next one comes by itself"),
     "webhook-failing": _advice("mend what the message says, then try it", "syncer notify test"),
+    # the store, and what brokers do to it
+    "peer-protocol-unknown": _alarm("upgrade this region", "syncer status"),
+    "broker-versions-unknown": _advice("let the daemon ask the brokers, by [admin]", "syncer config check --connect"),
+    "broker-version-newer": _advice("upgrade this program"),
+    "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
+    "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),
+    "store-migration-unclear": _alarm("see what stands there, and let the daemon read it"),
+    "etcd-ends": _advice("leave etcd before brokers are upgraded to 5.0", "syncer config check --connect"),
     # the migration of a cluster's clients
     "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),
     "migration-paused": _alarm("see why and what to do, then resume it", "syncer migration status"),

@@ -133,6 +133,12 @@ ACTIVE: Final = gauge("active", "Whether this daemon is the region's writer (1) 
 OBSERVING: Final = gauge("observing", "Whether this daemon only observes (1).")
 PAUSED: Final = gauge("paused", "Whether writes and publications are paused (1).")
 WATCH_WHOLE: Final = gauge("watch_whole", "Whether the watch is known to miss nothing (1).")
+SCALABLE_TOPICS: Final = gauge(
+    "scalable_topics", "Scalable topics (topic://) of the cluster whose store is watched; they are not carried."
+)
+STORE_MIGRATION: Final = gauge(
+    "store_migration", "Whether nothing is written to the store since Pulsar migrates it, or that is unclear (1)."
+)
 FENCE: Final = gauge("fence_number", "Number of the fence that this daemon holds; 0 while it holds none.")
 SKEW: Final = gauge(
     "clock_skew_seconds", "Peer's clock minus ours, its delivery time included; at best an upper bound.", "peer", PEER
@@ -210,7 +216,8 @@ FAMILIES: Final = (
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, HTTP_REFUSED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED,
     SNAPSHOT_TAKEN,
-    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
+    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, SCALABLE_TOPICS, STORE_MIGRATION,
+    DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
     LAG, STAGES, *migrations.FAMILIES, *load_history.FAMILIES, *ledgers.FAMILIES, *moves.FAMILIES, *notices.FAMILIES,
     *streams.FAMILIES, QUESTIONS_FAILED,
 )  # fmt: skip

@@ -18,6 +18,7 @@ from syncer.model import MetaPath, Millis, Stamp
 from syncer.operations.contract import OperationKind, OperationRequest
 
 if TYPE_CHECKING:
+    from syncer.conflict.fields.kept import KeptFields
     from syncer.conflict.register import Hold, Register
     from syncer.state.contract.conflicts import ConflictRow
     from syncer.state.views.summaries import HeldEvent, HoldRow
@@ -91,6 +92,7 @@ class Lost:
 
     row: ConflictRow
     shown: Shown
+    kept: KeptFields | None = None
 
     @property
     def restoring(self) -> OperationRequest:
@@ -179,4 +181,6 @@ def lost_in(views: DecisionViews, number: int) -> Lost:
     if row is None:
         raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list --all'.")
     register = views.register(row.path)
-    return Lost(row=row, shown=register.shows if register is not None else NOTHING)
+    if register is None:
+        return Lost(row=row, shown=NOTHING)
+    return Lost(row=row, shown=register.shows, kept=register.kept)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse
+from syncer.conflict.completing import completed_value
+from syncer.conflict.fields.brokers import oldest_tree
+from syncer.conflict.fields.kept import KeptFields, newer_part
+from syncer.conflict.fields.table import written_defaults
+from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse, stored
 from syncer.conflict.withholding import carried_value
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
@@ -16,6 +21,22 @@ Picture = Mapping[MetaPath, Digest]
 """What a region holds: the fingerprint of every path in scope."""
 
 _RAW: Final = b"raw:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeSides:
+    """Which sides of a comparison are completed. Another one may lack newer fields, removed or not.
+
+    Args:
+        here: The region that a plan is for.
+        there: What it should hold.
+    """
+
+    here: bool = True
+    there: bool = True
+
+
+BOTH_WHOLE: Final = WholeSides()
 
 
 def fingerprint(path: MetaPath, value: bytes) -> Digest:
@@ -61,18 +82,63 @@ def differing(here: Picture, there: Picture, covers: Callable[[MetaPath], bool])
     return (path for path in sorted(here.keys() | there.keys()) if here.get(path) != there.get(path) and covers(path))
 
 
-def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operation | None:
+def assumed(path: MetaPath, value: bytes, other: bytes) -> bytes:
+    """A value of which nobody knows whether newer fields were removed: those that it lacks are taken from another one.
+
+    Args:
+        path: The path of both.
+        value: As a store holds it, not completed.
+        other: What it is compared with.
+    """
+    try:
+        newer = newer_part(parse(other), oldest_tree(resource_at(path).kind))
+    except ValueInvalid:
+        return value
+    return completed_value(path, value, KeptFields(gone=newer)) if newer else value
+
+
+def _with_defaults(path: MetaPath, value: bytes, other: bytes) -> bytes:
+    """A value with what newer versions write where nothing is set, as far as another value has it and this one not."""
+    defaults = written_defaults(resource_at(path).kind)
+    if not defaults:
+        return value
+    try:
+        document, theirs = parse(value), parse(other)
+    except ValueInvalid:
+        return value
+    absent = {
+        name: default
+        for name, default in defaults.items()
+        if name not in document and name in theirs and theirs[name] == default
+    }
+    return stored({**document, **absent}) if absent else value
+
+
+def operation(
+    path: MetaPath, here: bytes | None, there: bytes | None, whole: WholeSides = BOTH_WHOLE
+) -> Operation | None:
     """What brings a path from what is here to what is there; ``None`` when both hold the same.
 
     The replicated part of the value there is laid over the value here, so that cluster-local fields stay as they are.
     What cannot be read is taken as it is: the review refuses it, unless an operator wants it so.
+
+    Args:
+        path: Where.
+        here: What the region holds.
+        there: What it should hold.
+        whole: A newer field that is absent on another side is taken to be as on this one.
     """
     here = None if here is None else carried_value(path, here)
     there = None if there is None else carried_value(path, there)
     if here is None and there is None:
         return None
-    if here is not None and there is not None and fingerprint(path, here) == fingerprint(path, there):
-        return None
+    if here is not None and there is not None:
+        meant = here if whole.here else assumed(path, here, there)
+        there = there if whole.there else assumed(path, there, here)
+        there = _with_defaults(path, there, meant)
+        meant = _with_defaults(path, meant, there)
+        if fingerprint(path, meant) == fingerprint(path, there):
+            return None
     if there is None:
         return Operation(path=path, before=here, after=None)
     if not readable(there):
@@ -91,6 +157,7 @@ def diff(
     made_at_ms: Millis,
     paths: Iterable[MetaPath] | None = None,
     deletes: bool = False,
+    whole: WholeSides = BOTH_WHOLE,
 ) -> Plan:
     """The plan that makes the region hold what is there.
 
@@ -102,11 +169,12 @@ def diff(
         made_at_ms: Now.
         paths: Which paths to look at; all of both sides when not given.
         deletes: Delete what only the region has; otherwise the plan names it as left.
+        whole: See :func:`operation`.
     """
     operations: list[Operation] = []
     left: list[MetaPath] = []
     for path in here.keys() | there.keys() if paths is None else frozenset(paths):
-        made = operation(path, here.get(path), there.get(path))
+        made = operation(path, here.get(path), there.get(path), whole)
         if made is None:
             continue
         if made.after is None and not deletes:

@@ -30,6 +30,7 @@ class Reason(StrEnum):
     UNKNOWN_CLUSTER = "unknown-cluster"
     FEWER_PARTITIONS = "fewer-partitions"
     HAS_TOPICS = "has-topics"
+    SCALABLE_TOPIC = "scalable-topic"
     UNREADABLE = "unreadable"
     DELETE = "delete"
     PARENT_MISSING = "parent-missing"
@@ -44,6 +45,7 @@ ALLOWABLE: Final = frozenset(
         Reason.UNKNOWN_CLUSTER,
         Reason.FEWER_PARTITIONS,
         Reason.HAS_TOPICS,
+        Reason.SCALABLE_TOPIC,
         Reason.UNREADABLE,
     }
 )
@@ -54,6 +56,7 @@ _GUARDS: Final = (
     guards.leaves_cluster_out,
     guards.unknown_cluster,
     guards.fewer_partitions,
+    guards.scalable_topic,
     guards.has_topics,
 )
 
@@ -174,10 +177,12 @@ class _Family:
 def _refusals(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[Refusal]:
     if operation.path not in around.scope:
         yield Refusal(reason=Reason.OUT_OF_SCOPE, detail="no rule of this region's scope covers it")
-    for refusal in _guarded(operation, around, clusters):
-        if refusal.reason is None:
-            yield Refusal(reason=Reason.HAS_TOPICS, detail="it was not asked whether topics exist here")
-        else:
+    guarded = list(_guarded(operation, around, clusters))
+    grows = operation.after is not None and operation.resource.kind is ResourceKind.PARTITIONED_TOPIC
+    if not grows and any(refusal.reason is None for refusal in guarded):
+        yield Refusal(reason=Reason.HAS_TOPICS, detail="it was not asked whether topics exist here")
+    for refusal in guarded:
+        if refusal.reason is not None:
             yield Refusal(reason=Reason(refusal.reason.value), detail=refusal.detail)
     if operation.after is not None:
         for which, value in (("the new value", operation.after), ("the value here", operation.before)):
@@ -186,13 +191,14 @@ def _refusals(operation: Operation, around: TargetFacts, clusters: frozenset[str
 
 
 def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.GuardRefusal]:
+    topics = around.topics.get(operation.path, Topics.NOT_ASKED)
     proposal = Proposal(
         register=Register(path=operation.path),
         known=_version(around.settings),
         kind=operation.resource.kind,
         present=_document(operation.before),
         proposed=_document(operation.after),
-        facts=Facts(now=Millis(0), clusters=clusters, topics=around.topics.get(operation.path, Topics.NOT_ASKED)),
+        facts=Facts(now=Millis(0), clusters=clusters, topics=topics, scalable=Topics.NOT_ASKED),
         settings=around.settings,
     )
     for guard in _GUARDS:

@@ -25,6 +25,7 @@ from syncer.errors import (
 from syncer.model import MetaPath
 from syncer.paths import OWN_PREFIX, child_prefixes, is_under, scaffold
 from syncer.plan.operations import Operation, Standing, stale_at
+from syncer.planning.completion import Completion
 from syncer.planning.preconditions import living_children
 from syncer.planning.sources import READ_PATHS, held, value_of
 from syncer.stores.contract import (
@@ -75,15 +76,19 @@ async def perform(
     store: MetadataStore,
     scope: Scope,
     *,
+    completion: Completion | None = None,
     send: Send | None = None,
     report: Report = lambda _done, _total: None,
 ) -> RunOutcome:
     """Perform operations in their order.
 
+    What the store holds is judged completed, as the plan's values are; a write is laid over what is really there.
+
     Args:
         operations: What a review has accepted.
         store: The store, open.
         scope: Which paths take part; children outside it do not keep a parent alive.
+        completion: Of what the store holds; none when not given.
         send: Performs a batch; the store's own ``apply`` when not given.
         report: Hears how far it has come.
 
@@ -94,7 +99,7 @@ async def perform(
     for operation in operations:
         if is_under(operation.path, OWN_PREFIX) or not scope.contains(operation.path):
             raise InvariantBroken(f"no plan may write {operation.path}")
-    run = _Run(store, scope, send or store.apply)
+    run = _Run(store, scope, completion or Completion(), send or store.apply)
     await run.check(operations)
     left = list(operations)
     while left:
@@ -112,9 +117,10 @@ async def perform(
 
 
 class _Run:
-    def __init__(self, store: MetadataStore, scope: Scope, send: Send) -> None:
+    def __init__(self, store: MetadataStore, scope: Scope, completion: Completion, send: Send) -> None:
         self._store = store
         self._scope = scope
+        self._completion = completion
         self._send = send
         self._made: set[MetaPath] = set()
         self._gone: set[MetaPath] = set()
@@ -125,7 +131,8 @@ class _Run:
         stale: list[MetaPath] = []
         for some in _portions(operations, READ_PATHS):
             entries = await self._store.read([each.path for each in some])
-            stale += [each.path for each in some if _standing(each, entries) is Standing.STALE]
+            whole = await self._whole(some, entries)
+            stale += [each.path for each in some if _standing(each, entries, whole) is Standing.STALE]
         if stale:
             raise stale_at(stale)
 
@@ -147,10 +154,11 @@ class _Run:
         parents = {each.resource.parent for each in batch if each.after is not None} - {None}
         own = [each.path for each in batch]
         entries = await self._store.read([*own, *sorted(each for each in parents if each and each not in own)])
+        whole = await self._whole(batch, entries)
         ready: list[Operation] = []
         already: list[Operation] = []
         for operation in batch:
-            match _standing(operation, entries):
+            match _standing(operation, entries, whole):
                 case Standing.STALE:
                     raise stale_at([operation.path])
                 case Standing.ALREADY:
@@ -165,6 +173,13 @@ class _Run:
         self.outcome.already += already
         for operation in batch:
             (self._gone if operation.after is None else self._made).add(operation.path)
+
+    async def _whole(
+        self, operations: Sequence[Operation], entries: Mapping[MetaPath, Entry | None]
+    ) -> dict[MetaPath, bytes]:
+        """What the store holds where operations are to be done, completed."""
+        values = ((each.path, value_of(entries, each.path)) for each in operations)
+        return await self._completion.of({path: value for path, value in values if value is not None})
 
     async def _check_family(
         self, operation: Operation, entries: Mapping[MetaPath, Entry | None], living: set[MetaPath]
@@ -194,11 +209,13 @@ class _Run:
         self.outcome.unread += [each.path for each in written if each.replaced_unread]
 
 
-def _standing(operation: Operation, entries: Mapping[MetaPath, Entry | None]) -> Standing:
+def _standing(
+    operation: Operation, entries: Mapping[MetaPath, Entry | None], whole: Mapping[MetaPath, bytes]
+) -> Standing:
     entry = entries.get(operation.path)
     if entry is not None and entry.ephemeral:
         return Standing.STALE
-    return operation.standing(entry.value if entry is not None and held(entry) else None)
+    return operation.standing(whole.get(operation.path))
 
 
 def _write_of(operation: Operation, entry: Entry | None) -> Write:

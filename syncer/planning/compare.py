@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
-from syncer.plan.diffing import diff, differing
+from syncer.plan.diffing import WholeSides, diff, differing
 from syncer.plan.operations import Plan
 from syncer.planning.sources import Side
 
@@ -22,12 +22,14 @@ class ComparedSides:
         compared: How many paths both sides cover.
         held: How many of these the region holds.
         uncovered: How many the other side holds and the region's scope leaves out.
+        unknown: Sides whose values are not completed: newer fields that they lack were taken to be as on the other one.
     """
 
     plan: Plan
     compared: int
     held: int
     uncovered: int
+    unknown: tuple[str, ...] = ()
 
 
 async def compare(
@@ -43,7 +45,8 @@ async def compare(
     """Find what makes ``here`` hold what ``there`` holds.
 
     A path counts only if both sides cover it. What differs between the two scans is read again before it counts, so
-    that a change that was on its way meanwhile is no difference.
+    that a change that was on its way meanwhile is no difference. A field that not every version of Pulsar knows, and
+    that a side lacks whose values are not completed, is no difference either.
 
     Args:
         here: The region that the plan is for.
@@ -78,10 +81,12 @@ async def compare(
         source=there.name,
         made_at_ms=now,
         deletes=deletes,
+        whole=WholeSides(here=not here.trouble, there=not there.trouble),
     )
     return ComparedSides(
         plan=plan,
         compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
         held=sum(map(covers, ours)),
         uncovered=sum(not here.scope.contains(path) for path in theirs),
+        unknown=tuple(side.name for side in (here, there) if side.trouble),
     )

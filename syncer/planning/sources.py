@@ -9,6 +9,7 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.withholding import carried_value
 from syncer.model import Digest, MetaPath, Region
 from syncer.plan.diffing import fingerprint
+from syncer.planning.completion import Completion
 from syncer.stores.contract import Entry, MetadataStore
 
 READ_PATHS: Final = 500
@@ -33,6 +34,11 @@ class Side(Protocol):
         """What it covers: a path outside may exist there or not, nobody has looked."""
         ...
 
+    @property
+    def trouble(self) -> str:
+        """Why its values are not completed, so that newer fields that they lack are unknown; empty: they are."""
+        ...
+
     async def picture(self) -> dict[MetaPath, Digest]:
         """Fingerprints of all resources in scope."""
         ...
@@ -43,10 +49,20 @@ class Side(Protocol):
 
 
 class LiveSide:
-    """A region by its store. The store is open and stays the caller's."""
+    """A region by its store. The store is open and stays the caller's.
 
-    def __init__(self, store: MetadataStore, region: Region, scope: Scope) -> None:
+    Args:
+        store: Of the region.
+        region: Its id.
+        scope: What takes part.
+        completion: Of what is read; without it values are as their brokers left them.
+    """
+
+    def __init__(
+        self, store: MetadataStore, region: Region, scope: Scope, completion: Completion | None = None
+    ) -> None:
         self._store = store
+        self._completion = completion or Completion()
         self.region = region
         self.scope = scope
 
@@ -54,6 +70,11 @@ class LiveSide:
     def name(self) -> str:
         """What it is, for people."""
         return f"region {self.region}"
+
+    @property
+    def trouble(self) -> str:
+        """Why its values are not completed."""
+        return self._completion.trouble
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Scan the scope; memory holds a page of values at a time."""
@@ -66,13 +87,11 @@ class LiveSide:
         """Every resource in scope with its value, in bounded pages; one that changes meanwhile may come twice."""
         for prefix in self.scope.prefixes:
             async for entries in self._store.scan(prefix):
-                page = [
-                    (entry.path, carried_value(entry.path, entry.value))
-                    for entry in entries
-                    if self.scope.contains(entry.path) and held(entry)
-                ]
-                if page:
-                    yield page
+                found = {
+                    entry.path: entry.value for entry in entries if self.scope.contains(entry.path) and held(entry)
+                }
+                if found:
+                    yield await self._read(found)
 
     async def values(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
         """Read some paths anew."""
@@ -80,12 +99,13 @@ class LiveSide:
         ordered = sorted(paths)
         for start in range(0, len(ordered), READ_PATHS):
             entries = await self._store.read(ordered[start : start + READ_PATHS])
-            found.update(
-                (path, carried_value(path, entry.value))
-                for path, entry in entries.items()
-                if entry is not None and held(entry)
-            )
+            there = {path: entry.value for path, entry in entries.items() if entry is not None and held(entry)}
+            found.update(await self._read(there))
         return found
+
+    async def _read(self, values: Mapping[MetaPath, bytes]) -> list[tuple[MetaPath, bytes]]:
+        whole = await self._completion.of(values)
+        return [(path, carried_value(path, value)) for path, value in whole.items()]
 
 
 def held(entry: Entry) -> bool:

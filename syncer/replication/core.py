@@ -6,6 +6,7 @@ Everything in memory can be lost at any instant: the scan after a start finds it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -14,6 +15,21 @@ from syncer.paths import fence_path
 from syncer.replication.fence import HeldFence
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.state import State
+
+
+class NamedStore(NamedTuple):
+    """The store as the configuration names it.
+
+    Args:
+        kind: Of the adapter; empty: nobody has said it.
+        at: Digest of the address; empty: nobody has said it.
+    """
+
+    kind: str = ""
+    at: str = ""
+
+
+NOWHERE: Final = NamedStore()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,6 +45,8 @@ class Core:
         fence: Set while this daemon is the region's writer.
         fence_unverified: The watch has had a gap since the fence was last read: until then nothing is written.
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
+        place: The store as the configuration names it.
+        moved: The fence was written into a store at another address, and not all of this one was compared yet.
     """
 
     replica: Replica
@@ -39,6 +57,8 @@ class Core:
     fence: HeldFence | None = None
     fence_unverified: bool = False
     floor: Millis = Millis(0)
+    place: NamedStore = NOWHERE
+    moved: bool = False
 
     @property
     def fence_path(self) -> MetaPath:

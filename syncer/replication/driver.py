@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from syncer.admin import etcd_ending
+from syncer.admin.scalable_topics import ScalableFound
 from syncer.admin.version_probe import BrokersTold
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.conflict.guards import Topics
@@ -31,7 +33,7 @@ from syncer.replication.control import heartbeat, operations, repair
 from syncer.replication.control.effects import Effect
 from syncer.replication.control.report import report as report_of
 from syncer.replication.core import Core
-from syncer.replication.fence import Fence, HeldFence, raised
+from syncer.replication.fence import Fence, HeldFence, moved, raised
 from syncer.replication.gc import collector, gap_fill
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound import isolation, prefetch
@@ -109,10 +111,13 @@ class Driver(DriverStatus):
             begin_anew(self._parts, BeginAnew(reason, present))
         elif not another:
             rebuild.begin_quiet(self._recovery)
+        self._core.moved = moved(present, self._core.place.at)
         rebuilding = rebuild.phase_of(self._recovery) is Phase.HEARING
         fence = raised(entry, self._core.identity, fresh_id, rebuilding=rebuilding)
         with self._core.state.transaction() as tx:
             self._core.identity = tx.set_identity(mark=fence.mark)
+            if self._core.moved:
+                tx.forget_revisions()  # those of another store say nothing, even where they are equal
         self._recovery.progress.tried.add(fence.number)
         self._recovery.progress.fresh |= present is None
         return Put(
@@ -218,6 +223,10 @@ class Driver(DriverStatus):
         """Whether topics exist below a path."""
         topic_checks.answer(self._local, path, topics, now)
 
+    def note_scalable(self, found: ScalableFound | None) -> None:
+        """Which scalable topics the store has; ``None``: they are not seen in it."""
+        self._local.topics.scalable = found
+
     # -- versions of the brokers
 
     def doubted_absences(self, now: Millis) -> dict[MetaPath, Revision] | None:
@@ -227,6 +236,11 @@ class Driver(DriverStatus):
     def answer_versions(self, doubted: dict[MetaPath, Revision], told: BrokersTold, now: Millis) -> None:
         """Which versions the brokers have, asked for after these absences were read."""
         broker_versions.answer(self._local, doubted, told, now)
+        ends = etcd_ending.ending(self._core.place.kind, told)
+        if ends is not None:
+            self._telemetry.conditions[etcd_ending.ENDS] = ends
+        elif told.versions and not told.trouble:  # who could not be asked has not become older
+            self._telemetry.conditions.pop(etcd_ending.ENDS, None)
 
     @property
     def rescan_due(self) -> bool:
@@ -273,11 +287,22 @@ class Driver(DriverStatus):
             apply.hold_fence(self._local, self._core.fence.fence, rewritten)
         apply.lost(self._local, batch, applied=rewritten is None, now=now)
 
+    # -- a migration of the store
+
+    def note_store_migration(self, answers: Mapping[MetaPath, Entry | None]) -> None:
+        """What stands where Pulsar says whether it migrates the store."""
+        self._local.migration.take(answers, embedded=self._core.place.kind == "sqlite")
+
+    def withdraw(self, now: Millis) -> int:
+        """Take back what was decided and not sent, while nothing may be written; how many writes that were."""
+        return apply.withdraw(self._local, now)
+
     # -- marks
 
     def rollback_counter_due(self, now: Millis) -> bool:
         """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
-        return self.may_advance_counter and not self._core.fence_unverified and self._local.rollback_counter.due(now)
+        unwritable = self._local.migration.holds or self._core.fence_unverified
+        return self.may_advance_counter and not unwritable and self._local.rollback_counter.due(now)
 
     @property
     def may_advance_counter(self) -> bool:
@@ -415,7 +440,10 @@ class Driver(DriverStatus):
             apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
         broker_versions.mark_incomplete(self._local, now)
-        if self._group.paused is None and not self.hearing:
+        if self._local.migration.holds:
+            with self._core.state.transaction() as tx:
+                self._local.migration.waiting = tx.count_due()
+        elif self._group.paused is None and not self.hearing:
             busy = self._local.writes.head is not None or self._local.dirty.readable
             page = min(limit, BUSY_DUE_PAGE) if busy else limit
             self._due_after = apply.mark_due(self._local, page, self._due_after, now)

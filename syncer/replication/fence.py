@@ -34,6 +34,8 @@ class Fence:
         landed: Ids of the last batches that were applied, newest last.
         mark: Rises each time the writer notes here that its database has gone on, see :mod:`.marking`.
         joining: The region was new, and no person had let it take part.
+        at: Digest of the address of the store that was last compared whole; empty: none was told. In a store that was
+            copied to another place it is that of the former one.
     """
 
     number: int
@@ -44,6 +46,7 @@ class Fence:
     landed: tuple[str, ...] = ()
     mark: int = 0
     joining: bool = False
+    at: str = ""
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -57,6 +60,7 @@ class Fence:
                 "landed": self.landed,
                 "mark": self.mark,
                 **({"joining": True} if self.joining else {}),
+                **({"at": self.at} if self.at else {}),
             }
         )
 
@@ -78,6 +82,7 @@ class Fence:
                 landed=tuple(str(batch) for batch in document["landed"]),
                 mark=int(document.get("mark", 0)),
                 joining=document.get("joining") is True,
+                at=str(document.get("at", "")),
             )
         except (ValueError, KeyError, TypeError) as exc:
             raise ValueInvalid(
@@ -150,6 +155,16 @@ def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding
         mark=max(present.mark, identity.mark) + 1,
         joining=identity.paused == JOINING,
     )
+
+
+def moved(present: Fence | None, at: str) -> bool:
+    """Whether a fence was brought from a store at another address; not, where one of the two is not known.
+
+    Args:
+        present: As it stands in the store.
+        at: Digest of the address at which it was found.
+    """
+    return present is not None and bool(present.at) and bool(at) and present.at != at
 
 
 def _present(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:

@@ -9,6 +9,7 @@ from typing import Any
 from syncer.bus.trust.signing import Keyring
 from syncer.model import MetaPath, Millis, Region
 from syncer.replication.assembly import Parts
+from syncer.replication.core import NOWHERE, NamedStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class Equipment:
         silence_ms: How long a region is silent until it counts as away.
         mark_interval_ms: At most one mark of the rollback counter is set in so long.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
+        place: The store as the configuration names it.
     """
 
     keyring: Keyring
@@ -40,6 +42,7 @@ class Equipment:
     silence_ms: int
     mark_interval_ms: int
     speak_ms: int
+    place: NamedStore = NOWHERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,7 @@ class Gauges:
         conflict_bytes: Room that losers of conflicts take.
         value_bytes: Room that values take that are not written.
         differing: By region: paths that differ from it, and when the two were last equal.
+        scalable: Scalable topics of the store; ``None``: they are not seen in it.
         tally: Counts since the start.
     """
 
@@ -64,6 +68,7 @@ class Gauges:
     conflict_bytes: int
     value_bytes: int
     differing: Mapping[Region, tuple[int, Millis | None]]
+    scalable: int | None
     tally: Mapping[tuple[str, str], int]
 
 
@@ -92,6 +97,7 @@ class DriverStatus:
         self._recovery.takes_over = equipment.takes_over
         self._recovery.begun_on_hearsay = equipment.begun_on_hearsay
         self._recovery.speak_ms = equipment.speak_ms
+        self._core.place = equipment.place
         if not equipment.may_be_old:
             self._recovery.quiet_ms = 0
         self._local.rollback_counter.interval_ms = equipment.mark_interval_ms
@@ -163,6 +169,30 @@ class DriverStatus:
         return self._local.writes.vacant
 
     @property
+    def store_kind(self) -> str:
+        """Of its adapter; empty: nobody has said it."""
+        return self._core.place.kind
+
+    @property
+    def store_unwritable(self) -> bool:
+        """Whether nothing may be written to the store, for Pulsar migrates it, or nobody can tell."""
+        return self._local.migration.holds
+
+    @property
+    def store_foreign(self) -> bool:
+        """Whether the store was found to be no cluster's own."""
+        return self._local.migration.foreign
+
+    @property
+    def store_phase(self) -> str | None:
+        """How far a migration of the store is, in a few words; ``None``: it was not looked at."""
+        return self._local.migration.report()
+
+    def deny_store_phase(self, why: str) -> None:
+        """It may not be read whether the store is migrated."""
+        self._local.migration.denied(why)
+
+    @property
     def counter_behind(self) -> bool:
         """Whether the database has gone on since the fence was told so."""
         return self._local.rollback_counter.advanced
@@ -214,5 +244,6 @@ class DriverStatus:
             conflict_bytes=self._rooms.conflicts.size_bytes,
             value_bytes=self._rooms.values.size_bytes,
             differing={region: (each.differing, each.equal_at_ms) for region, each in list(exchanges.peers.items())},
+            scalable=self._local.topics.scalable.total if self._local.topics.scalable is not None else None,
             tally=dict(self._telemetry.tally),
         )

@@ -37,7 +37,6 @@ BAD = {
     "truncated": (Outgoing(GOOD.payload[: len(GOOD.payload) // 2], GOOD.properties), "payload-invalid", ""),
     "longer": (Outgoing(GOOD.payload + b"\x00", GOOD.properties), "payload-invalid", ""),
     "oversize": (Outgoing(b"\x00" * (MAX_MESSAGE_BYTES + 1), GOOD.properties), "payload-invalid", "oversize"),
-    "codec version": (with_properties(v="2"), "payload-invalid", "unknown codec version '2'"),
     "kind of message": (with_properties(kind="poem"), "payload-invalid", "unknown kind"),
     "resource": (with_properties(resource="bookie"), "payload-invalid", "bookie"),
     "vector": (with_properties(seen="{"), "payload-invalid", "syncer.seen"),
@@ -74,6 +73,17 @@ async def test_bad_events_are_quarantined_with_their_reason_and_the_good_ones_be
         assert detail in poison.detail, name
     assert east.get(TENANT) is None
     assert backlog(bus_file, "east") == 0
+
+
+async def test_a_peer_of_a_newer_version_is_paused_and_fills_no_quarantine(east: Site, bus_file: Path) -> None:
+    async with east.running(), Bystander(bus_file) as west:
+        await active(east)
+        await west.say(*(with_properties(v="2", seq=str(number)) for number in range(1, 51)))
+        await west.say(change(path_of("friend"), tenant("friend"), region="north", sender="n" * 32))
+        await until(lambda: east.get(path_of("friend")) is not None, "another region's event lands")
+        await until(lambda: "peer-protocol-unknown" in east.conditions(), "the status says so")
+    assert east.quarantined() == []
+    assert east.get(TENANT) is None
 
 
 async def test_an_expected_region_is_heard_and_a_stranger_neither_heard_nor_obeyed(

@@ -74,6 +74,7 @@ def snapshot_of(
                     each.at,
                     each.by,
                     each.hold,
+                    None,
                 )
                 for path, each in held.registers.items()
             ],

@@ -192,3 +192,32 @@ def test_a_plan_never_goes_over_a_file(spark: SparkSession, pair: tuple[Snapshot
 def test_a_region_twice_is_refused(spark: SparkSession, pair: tuple[Snapshot, Snapshot]) -> None:
     with pytest.raises(SnapshotsIncomparable, match="region east is there twice"):
         compared(spark, (pair[0], pair[0]))
+
+
+def test_a_newer_field_that_a_snapshot_without_registers_lacks_is_unknown(spark: SparkSession, tmp_path: Path) -> None:
+    folder, newer = place(tmp_path), {"is_allow_auto_update_schema_with_replicator": True}
+    whole = {
+        SPACE: doc(message_ttl_in_seconds=60, **newer),
+        NEW: doc(message_ttl_in_seconds=60, **newer),
+        FROZEN: doc(message_ttl_in_seconds=60),
+    }
+    east = snapshot_of(
+        spark, folder, "east", synced({path: Stamped(value=at, at=T, by="east") for path, at in whole.items()})
+    )
+    raw = {
+        SPACE: doc(message_ttl_in_seconds=60),
+        NEW: doc(message_ttl_in_seconds=61),
+        FROZEN: doc(message_ttl_in_seconds=60, **newer),
+    }
+    west = snapshot_of(spark, folder, "west", Held(store=raw, registers=None, modified_ms=T + 9))
+    found = compared(spark, (east, west), fields=True)
+    assert found.summary.same == 1, "what it lacks of SPACE is unknown, what it has of FROZEN is not"
+    fields = {each.path: each.fields for each in found.findings}
+    assert fields.keys() == {NEW, FROZEN}
+    told = fields[NEW]
+    assert told is not None
+    assert [each.pointer for each in told.replicated] == ["/message_ttl_in_seconds"]
+    assert any("counts as unknown" in note for note in found.notes)
+    before = snapshot_of(spark, folder, "west", synced({SPACE: Stamped(value=whole[SPACE], at=T, by="west")}))
+    changes = between(Job(spark), before, west, CompareOptions()).changes
+    assert [(each.path, each.change) for each in changes] == [(FROZEN, "created"), (NEW, "created")]

@@ -21,7 +21,7 @@ def stored(path: str, digest: bytes, modified_ms: int | None) -> tuple[Any, ...]
 
 
 def register(path: str, digest: bytes | None, updated_ms: int, author: str, hold: str | None = None) -> tuple[Any, ...]:
-    return (path, "tenant", path[1:], digest, updated_ms, author, f"{author}~1", SEEN, updated_ms, author, hold)
+    return (path, "tenant", path[1:], digest, updated_ms, author, f"{author}~1", SEEN, updated_ms, author, hold, None)
 
 
 def shown(

@@ -135,8 +135,17 @@ def fill_registers(url: str) -> None:
     state.close()
     rows = [
         _register("/admin/policies/a", s_digest=b"d" * 16, k_digest=b"k" * 16, **SEATED, **KNOWN),
-        _register("/admin/policies/a/dead", **SEATED, **KNOWN),
-        _register("/admin/policies/a/held", s_digest=b"d" * 16, **SEATED, **KNOWN, **HELD, hold_local=0),
+        _register("/admin/policies/a/dead", **SEATED, **KNOWN, incomplete=0, kept=b'[{"there":1},{}]'),
+        _register(
+            "/admin/policies/a/held",
+            s_digest=b"d" * 16,
+            **SEATED,
+            **KNOWN,
+            **HELD,
+            hold_local=0,
+            incomplete=1,
+            kept=b'[{"there":1},{"gone":[1]},{"owed":1}]',
+        ),
         _register("/admin/policies/b/never-seated", k_digest=b"k" * 16, **KNOWN),
         _register("/admin/policies/b/never-seated-held", k_digest=b"k" * 16, **KNOWN, **HELD, hold_local=0),
         _register("/admin/policies/b/told", **SEATED, **KNOWN, **{**HELD, "hold_reason": "untold"}, hold_local=0),
@@ -172,6 +181,7 @@ def assert_registers(table: DataFrame) -> None:
         stamp = (row.updated_ms, row.author, row.by, row.seen)
         assert stamp == (never if "never" in row.path else stored)
         assert (row.known_ms, row.known_author) == (1_700_000_000_003, "west")
+        assert row.gone == (b'{"gone":[1]}' if row.path == "/admin/policies/a/held" else None)
 
 
 def test_registers_are_a_table(spark: SparkSession, tmp_path: Path) -> None:

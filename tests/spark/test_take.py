@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -20,20 +21,29 @@ from spark_snapshot.format.drafts import LOCK, READ
 from spark_snapshot.format.layout import DATA, snapshots_in, verify
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import place
+from spark_snapshot.format.selection import Selection
+from spark_snapshot.format.side import SnapshotSide
 from spark_snapshot.jobs.take import Order, take
 from spark_snapshot.runtime.phases import Cancel, Job
 from spark_snapshot.runtime.progress import Progress
 from syncer.cli.main import app
 from syncer.config.loading import load
+from syncer.conflict.fields.kept import KeptFields
+from syncer.conflict.register import Register
 from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged, StoreError
+from syncer.model import MetaPath, Region, Revision
+from syncer.plan.diffing import fingerprint
+from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite import OutsideWriter
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 from tests.suites import REPOSITORY
-from tests.support.planning import value
+from tests.support.planning import resources, value
+from tests.unit.state.test_contract import living, version
 
 pytestmark = pytest.mark.timeout(300)
 
+TENANT, SPACE = MetaPath("/admin/policies/acme"), MetaPath("/admin/policies/acme/orders")
 PAGE_BYTES = 4096
 """Of SQLite, unless somebody wishes otherwise."""
 
@@ -168,3 +178,26 @@ def test_to_go_on_reads_nothing(tmp_path: Path) -> None:
     words = ["snapshot", "take", "--resume", "--offline", str(tmp_path), "--folder", str(tmp_path)]
     refused = CliRunner().invoke(app, words)
     assert (refused.exit_code, "--resume reads nothing" in refused.stderr) == (2, True)
+
+
+def test_what_brokers_dropped_and_the_daemon_keeps_is_in_the_snapshot(spark: SparkSession, tmp_path: Path) -> None:
+    newer = {"is_allow_auto_update_schema_with_replicator": True}
+    with contextlib.closing(region(tmp_path, "east")) as writer:
+        raw = writer.items()[SPACE]
+        assert set(writer.items()) > {SPACE, TENANT}
+    whole = json.dumps({**json.loads(raw), **newer}).encode()
+    with contextlib.closing(SqlState.open(f"sqlite:///{tmp_path}/east-state.db", Region("east"))) as state:
+        state.activate()
+        with state.transaction() as work:
+            dropped = Register(path=SPACE, kept=KeptFields({"there": 1}, newer))
+            work.save([dropped.sit(version(digest=fingerprint(SPACE, whole)), Revision("1")), living(TENANT)])
+    order = Order(config=load(tmp_path / "east.toml"), folder=place(tmp_path / "snapshots"), buckets=2)
+    snapshot = take(Job(spark), order)
+    rows = {row["path"]: row for row in tables.rows(spark, snapshot).collect()}
+    assert json.loads(rows[SPACE]["value"]) == json.loads(whole)
+    assert bytes(rows[SPACE]["digest"]) == fingerprint(SPACE, whole)
+    assert (rows[SPACE]["origin"], rows[TENANT]["origin"]) == ("register", "unseen")
+    assert None not in (rows[SPACE]["revision"], rows[SPACE]["modified_ms"]), "the rest is the store's"
+    assert len(rows) == len(resources("acme", topics=20)), "each path once"
+    assert snapshot.manifest.about.registers
+    assert not SnapshotSide(snapshot, Selection()).trouble

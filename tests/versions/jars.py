@@ -21,7 +21,7 @@ RUN_TIMEOUT_S: Final = 120.0
 FIRST_WITH_DEPENDENCIES: Final = BrokerVersion((5, 0, 0, 0), 0)
 """Since then the parent manages no versions; an artifact of its own does."""
 POM: Final = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<project><modelVersion>4.0.0</modelVersion>
   <groupId>lab</groupId><artifactId>pulsar-classes</artifactId><version>1</version><packaging>pom</packaging>
   <dependencyManagement><dependencies><dependency>
     <groupId>org.apache.pulsar</groupId><artifactId>{managing}</artifactId><version>{version}</version>

@@ -13,6 +13,7 @@ from deploy.lab.process import Command
 from deploy.lab.pulsar import PulsarCluster, laid_over
 from deploy.lab.server import Server
 from deploy.lab.software import PULSAR_VERSION
+from deploy.lab.versions import release
 
 
 class Broker(Server):
@@ -44,7 +45,7 @@ class Broker(Server):
         port, self.web_port = free_ports(2)
         super().__init__(directory, name=name, port=port, data_directory=directory / "data" / name, leashed=leashed)
         self.group = group
-        self._settings = {**settings, "brokerServicePort": str(port), "webServicePort": str(self.web_port)}
+        self._settings = dict(settings)
         self._environment = environment
         self._token = token
         self._version = version
@@ -69,6 +70,31 @@ class Broker(Server):
         """Its path in the store, for as long as it lives."""
         return f"/loadbalance/brokers/{self.id}"
 
+    @property
+    def version(self) -> str:
+        """Version of Pulsar that it has at its next start."""
+        return self._version
+
+    def set_version(self, version: str) -> None:
+        """Have it run another version of Pulsar from its next start on; the bookies stay as they are.
+
+        Args:
+            version: As Pulsar counts them.
+
+        Raises:
+            VersionRefused: The lab does not have it, or it cannot use the cluster's store.
+        """
+        release(version, etcd=self._settings.get("metadataStoreUrl", "").startswith("etcd:"))
+        self._version = version
+
+    def take_place(self, former: Broker) -> None:
+        """Have the addresses of a broker that has ended for good; before its first start.
+
+        Args:
+            former: That broker.
+        """
+        self.port, self.web_port = former.port, former.web_port
+
     def change(self, settings: Mapping[str, str]) -> None:
         """Change settings; they count from its next start."""
         self._settings |= settings
@@ -79,7 +105,8 @@ class Broker(Server):
     def _command(self) -> Command:
         home, configuration = home_of(self._version), self.directory / "conf" / f"{self.process.name}.conf"
         configuration.parent.mkdir(parents=True, exist_ok=True)
-        configuration.write_text(laid_over(home / "conf" / "broker.conf", self._settings))
+        ports = {"brokerServicePort": str(self.port), "webServicePort": str(self.web_port)}
+        configuration.write_text(laid_over(home / "conf" / "broker.conf", {**self._settings, **ports}))
         words = (str(home / "bin" / "pulsar"), "broker")
         return Command(
             words=words if self.group is None else self.group.entering(words),

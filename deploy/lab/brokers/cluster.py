@@ -94,6 +94,18 @@ class BrokersCluster:
         return self.keeper
 
     @property
+    def name(self) -> str:
+        """Name of the cluster in Pulsar."""
+        return self.settings.name
+
+    @property
+    def store_config(self) -> dict[str, object]:
+        """Its store as the daemon's configuration names it."""
+        if isinstance(self.keeper, ZooKeeperServer):
+            return {"kind": "zookeeper", "hosts": self.keeper.endpoint}
+        return {"kind": "etcd", "endpoints": [self.keeper.endpoint]}
+
+    @property
     def service_url(self) -> str:
         """Where clients connect: all brokers."""
         return f"pulsar://{','.join(broker.endpoint for broker in self.brokers)}"

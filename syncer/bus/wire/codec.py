@@ -64,7 +64,7 @@ from syncer.bus.wire.messages import (
 )
 from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.conflict.causality.vectors import bounded
-from syncer.errors import InvariantBroken, PayloadInvalid
+from syncer.errors import InvariantBroken, PayloadInvalid, ProtocolUnknown
 from syncer.model import (
     FIRST_REAL_TIME_MS,
     Counter,
@@ -78,6 +78,7 @@ from syncer.model import (
 from syncer.paths import OWN_PREFIX, classify, is_under
 
 CODEC_VERSION: Final = "1"
+_VERSION_CHARACTERS: Final = 20
 PREFIX: Final = "syncer."
 """Of the name of each property of ours."""
 _KIND: Final = "syncer.kind"
@@ -185,9 +186,9 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
         raise PayloadInvalid(f"oversize: the payload has {len(payload)} bytes, the limit is {max_bytes}")
     ours = is_ours(properties)
     if ours and (version := text_of(properties, _VERSION)) != CODEC_VERSION:
-        raise PayloadInvalid(
-            f"unknown codec version {version!r}; this program knows {CODEC_VERSION!r}",
-            hint="A region runs a newer version: upgrade this one, then 'syncer quarantine retry'.",
+        raise ProtocolUnknown(
+            f"unknown codec version {version[:NAME_CHARACTERS]!r}; this program knows {CODEC_VERSION!r}",
+            version=version[:_VERSION_CHARACTERS],
         )
     record = decode_native(payload)
     path = checked_path(record.path)

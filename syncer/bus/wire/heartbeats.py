@@ -65,11 +65,13 @@ def check_heartbeat(beat: Heartbeat) -> None:
     Raises:
         PayloadInvalid: The message says which field and why.
     """
-    if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
+    listed = (beat.projections, beat.consumed, beat.reached, beat.generations, beat.brokers)
+    if max(map(len, listed)) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     if told_characters(beat) > TOLD_CHARACTERS:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
+    rules = (*rules, *beat.brokers)
     first = (database for _, database in beat.generations.values())
     names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first)
     if not all(is_name(name) for name in names if name):

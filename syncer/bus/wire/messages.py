@@ -55,6 +55,7 @@ class Heartbeat:
             knew when it had given out the first; ``None``: it has not told them lately.
         refused: Databases that are refused for ever, each after its region: whoever hears it refuses them too.
         generations: Region → the highest generation that was ever heard of it, and the database that first had it.
+        brokers: Versions of the region's brokers, each once, the oldest first; empty: not known.
     """
 
     region: Region
@@ -79,6 +80,7 @@ class Heartbeat:
     retold: tuple[int, int] | None = None
     refused: tuple[tuple[str, str], ...] = ()
     generations: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    brokers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from syncer.cli.planning_calls import (
     now_ms,
     opened,
     other_side,
+    tell_unknown,
     undo_beside,
 )
 from syncer.cli.render import output
@@ -67,6 +68,7 @@ def create(
 
     async def run() -> Manifest:
         async with opened(config) as target:
+            tell_unknown(target.side)
             return await take_backup(
                 target.side,
                 directory,
@@ -169,6 +171,7 @@ def _document(directory: Path, manifest: Manifest) -> BackupDocument:
         resources=manifest.resources,
         files=len(manifest.files),
         size_bytes=sum(record.bytes for record in manifest.files),
+        completed=manifest.completed,
     )
 
 
@@ -179,4 +182,5 @@ def _facts(document: BackupDocument) -> list[tuple[str, object]]:
         ("taken", moment(document.taken_at_ms)),
         *((kind, count) for kind, count in document.resources.items()),
         ("size", f"{document.size_bytes} bytes in {document.files} files"),
+        *([] if document.completed else [("newer fields", "unknown where a value lacks them")]),
     ]

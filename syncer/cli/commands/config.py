@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,9 +79,13 @@ def check(
         problems = [*_unfit_keys(config), *_half_protected(config), *_unfit_webhooks(config)]
         if connect:
             from syncer.cli.connecting import dial
+            from syncer.cli.etcd_versions import etcd_warnings
 
             log_to_stderr(but=("pulsar",))  # its words are the cause in its row
+            began = time.monotonic()
             dependencies = dial(config, timeout_s=timeout)
+            left_s = max(0.1, timeout - (time.monotonic() - began))
+            warnings += etcd_warnings(config, dependencies, timeout_s=left_s)
     except ConfigInvalid as exc:
         problems = [
             ProblemDocument(

@@ -81,7 +81,10 @@ def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5
     now = found.present
     holds = "-" if now is None else value_words(now.value, limit=KEPT_BYTES) if now.read else present_words(now)
     out("")
-    output.facts([("lost value", _kept(found)), ("in the store now", holds), ("a restore would change", found.change)])
+    rows = [("lost value", _kept(found)), ("in the store now", holds)]
+    if now is not None and now.kept is not None:
+        rows.append(("kept by the daemon", f"{now.kept} (the store lacks it)"))
+    output.facts([*rows, ("a restore would change", found.change)])
 
 
 def _kept(found: ConflictDetail) -> str:

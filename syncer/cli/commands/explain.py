@@ -78,6 +78,8 @@ def _show_values(found: ExplainDocument) -> None:
     rows: list[output.Row] = []
     if present is not None and present.value is not None:
         rows.append(("in the store now", "", "", value_words(present.value)))
+        if present.kept is not None:
+            rows.append(("kept by the daemon", "", "", f"{present.kept} (the store lacks it)"))
     for each in found.others:
         value = "deleted" if each.deleted else "not kept here" if each.value is None else value_words(each.value)
         rows.append((_name(each), stamped(each.stamp), each.change, value))

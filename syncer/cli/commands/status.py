@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -130,9 +131,12 @@ def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> 
             ("mode", found.mode + (f", paused: {found.paused}" if found.paused is not None else "")),
             *([("database", found.rebuilding)] if found.rebuilding is not None else []),
             ("first scan", "finished" if found.baseline_done else "not finished: nothing is published before"),
+            *([("migration", moving)] if (moving := _store_migration(found)) else []),
             ("watch", {True: "whole", False: "broken, a scan will heal it", None: "-"}[found.watch_whole]),
             *([("signed", signed)] if (signed := _signed(found)) else []),
+            *([("brokers", told)] if (told := _brokers(found)) else []),
             ("paths", found.paths),
+            *([("scalable", scalable)] if (scalable := _scalable(found)) else []),
             ("outbox", f"{outbox.depth}" + (f", oldest {span(outbox.oldest_age_s)}" if outbox.depth else "")),
             ("writes due", waiting.due),
             ("holds", waiting.holds + waiting.future_events),
@@ -149,12 +153,13 @@ def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> 
     if found.peers:
         out("")
         output.table(
-            ("peer", "mode", "version", "heard", "clock", "published up to", "same rules", "compared"),
+            ("peer", "mode", "version", "brokers", "heard", "clock", "published up to", "same rules", "compared"),
             [
                 (
                     peer.region,
                     peer.mode,
                     peer.version,
+                    ", ".join(peer.brokers) or None,
                     f"{'away, ' if peer.away else ''}{span(peer.heard_age_s)} ago",
                     span(peer.skew_s),
                     moment(peer.watermark_ms),
@@ -168,6 +173,27 @@ def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> 
         out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {with_times(condition.line)}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
+
+
+def _brokers(found: StatusDocument) -> str:
+    """How many brokers have which version of Pulsar; empty: that is not known."""
+    counted = Counter(found.brokers.values())
+    return ", ".join(f"{count} of {version}" for version, count in sorted(counted.items()))
+
+
+def _scalable(found: StatusDocument) -> str:
+    """How many scalable topics stay where they are; empty: none, as far as that is seen."""
+    counted = found.scalable_topics
+    if counted is None or not counted.total:
+        return ""
+    some = "" if counted.whole else "at least "
+    return f"{some}{counted.total} in {len(counted.namespaces)} namespaces, not carried"
+
+
+def _store_migration(found: StatusDocument) -> str:
+    """How far Pulsar's migration of the store is; empty: there is none, as far as that was looked at."""
+    told = found.store_migration or ""
+    return "" if told in {"", "NOT_STARTED"} else f"of the store: {told}"
 
 
 def _signed(found: StatusDocument) -> str:

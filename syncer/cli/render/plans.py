@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,7 +48,13 @@ class Applied:
     undo: Path | None
 
 
-def plan_document(review: Review, *, compared: int | None = None, uncovered: int | None = None) -> PlanDocument:
+def plan_document(
+    review: Review,
+    *,
+    compared: int | None = None,
+    uncovered: int | None = None,
+    unknown: Sequence[str] | None = None,
+) -> PlanDocument:
     """A plan as the contract has it."""
     plan = review.plan
     return PlanDocument(
@@ -58,6 +64,7 @@ def plan_document(review: Review, *, compared: int | None = None, uncovered: int
         different=bool(plan.operations or plan.left),
         compared=compared,
         uncovered=uncovered,
+        unknown=None if unknown is None else list(unknown),
         operations=[_planned(each, review) for each in plan.operations],
         left=[_left(path) for path in plan.left],
     )

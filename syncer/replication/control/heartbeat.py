@@ -15,6 +15,8 @@ from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 
 CUT: Final = "heartbeat-cut"
+BROKERS_TOLD: Final = 8
+"""Versions of brokers that a heartbeat has room for."""
 
 
 def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
@@ -60,6 +62,7 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         retold=control.gc.gaps.offer,
         refused=control.group.peers.refusals,
         generations=control.group.peers.generations,
+        brokers=control.local.versions.in_order[:BROKERS_TOLD],
     )
     told = within_bounds(beat, partial(_is_expected, control))
     _note_cut(control, beat, told)

@@ -23,10 +23,12 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
     conditions += control.group.hearsay.conditions(identity.region)
     conditions += control.group.newcomers.conditions()
     conditions += control.antientropy.exchanges.conditions()
+    conditions += control.inbound.protocols.conditions()
     tree = control.antientropy.tree_state.tree
     conditions += control.gc.tombstones.conditions(now)
     if (misfits := control.local.misfits.condition()) is not None:
         conditions.append(misfits)
+    conditions += control.local.migration.conditions()
     conditions += control.gc.gaps.conditions(now, control.gc.tombstones.limits.alarm_after_ms)
     snapshots = dict(control.snapshots()) if control.snapshots is not None else None
     if snapshots is not None and snapshots.get("trouble"):
@@ -49,11 +51,14 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "watch_whole": control.local.watch.ledger.armed,
         "watch_whole_until_ms": control.local.watch.alive_until,
         "rebuild": rebuilt,
+        "scalable_topics": scalable.document() if (scalable := control.local.topics.scalable) is not None else None,
+        "store_migration": control.local.migration.report(),
         "paused": control.group.paused,
         "pending_reads": len(control.local.dirty),
         "pending_writes": len(control.local.writes.in_flight),
         "signing": _signing(control),
         "clusters": sorted(control.local.clusters.names),
+        "brokers": dict(sorted(control.local.versions.told.items())),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": control.group.peers.disagreements(control.group.expected),
         "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in control.group.peers.report()],

@@ -25,6 +25,10 @@ FORMER_KEPT: Final = 8
 GENERATIONS_AHEAD: Final = 1_000
 """How far beyond the time of its birth, in seconds, the generation of a database can be that is believed."""
 
+BROKERS_KEPT: Final = 8
+BROKER_VERSION_CHARACTERS: Final = 40
+"""What is kept of the versions that a region tells of its brokers."""
+
 REFUSED_KEPT: Final = 64
 """Databases of a region that are refused; beyond these the oldest is forgotten, whose messages are long gone."""
 
@@ -250,4 +254,5 @@ def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
         "unseated_deletes": beat.unseated_deletes,
         "oldest_unseated_ms": beat.oldest_unseated_ms,
         "unfolded": beat.unfolded,
+        "brokers": [text[:BROKER_VERSION_CHARACTERS] for text in beat.brokers[:BROKERS_KEPT]],
     }

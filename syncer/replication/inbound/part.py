@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.core import Core
 from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.group.participation import Participation
+from syncer.replication.inbound.unknown_protocols import UnknownProtocols
 from syncer.replication.local.part import OwnStore
 from syncer.replication.membership.part import MembershipChanges
 from syncer.replication.quotas import Rooms
@@ -31,6 +32,7 @@ class Inbound:
         antientropy: How this region and its peers compare.
         gc: Forgetting deletes.
         membership: Joining, leaving and forgetting.
+        protocols: Peers that speak a protocol of a newer version.
     """
 
     core: Core
@@ -43,3 +45,4 @@ class Inbound:
     antientropy: AntiEntropy
     gc: DeleteCollection
     membership: MembershipChanges
+    protocols: UnknownProtocols = field(default_factory=UnknownProtocols)

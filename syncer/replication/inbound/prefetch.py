@@ -50,7 +50,9 @@ def prefetch(inbound: Inbound, arrived: Iterable[Arrived]) -> Prefetch | None:
         or inbound.core.fence_unverified
     ):
         return None
-    if inbound.core.observing or inbound.group.paused is not None or rebuild.holds_still(inbound.recovery):
+    if inbound.core.observing or inbound.group.paused is not None or inbound.local.migration.holds:
+        return None
+    if rebuild.holds_still(inbound.recovery):
         return None
     room, own, paths = inbound.local.writes.vacancy, inbound.core.identity.database_id, dict[MetaPath, None]()
     for item in arrived:

@@ -14,7 +14,7 @@ import structlog
 
 from syncer.bus.wire.codec import TALK, kind_of, region_of
 from syncer.bus.wire.messages import Message
-from syncer.errors import PayloadInvalid, SignatureInvalid, SpeakerInvalid
+from syncer.errors import PayloadInvalid, ProtocolUnknown, SignatureInvalid, SpeakerInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.inbound.part import Inbound
 from syncer.replication.local.misfits import MISFIT
@@ -97,6 +97,10 @@ def refuse(inbound: Inbound, unit: UnitOfWork, shelves: Quota, item: Item, error
 
     What regions say all the time, and say again, is only counted when it is not believed: it would bury the changes.
     """
+    if isinstance(error, ProtocolUnknown):
+        inbound.telemetry.tally["refused", error.code] += 1
+        inbound.protocols.meet(region_of(item.properties), error)
+        return
     if not isinstance(error, SignatureInvalid):
         set_aside(inbound, unit, shelves, item, error.code, error.message)
         return

@@ -275,6 +275,7 @@ def _fold(
 def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
     own = inbound.core.identity
+    inbound.protocols.understood(beat.region)
     if (problem := admission.misused(inbound, beat.region, beat.sender)) is not None:
         inbound.telemetry.conditions[problem[0]] = problem[1]
         return

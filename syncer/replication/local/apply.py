@@ -27,6 +27,8 @@ def next_transaction(local: OwnStore) -> tuple[Batch, tuple[Write, ...]] | None:
     batch = local.writes.head
     if batch is None or local.core.fence is None or local.core.fence_unverified or local.group.paused is not None:
         return None
+    if local.migration.holds:
+        return None
     batch.stretch = local.own_writes.stretch if local.watch.ledger.armed else -1
     return batch, (fence_write(local, local.core.fence, local.core.fence.fence.landing(batch.number)), *batch.writes)
 
@@ -131,6 +133,26 @@ def refused(local: OwnStore, batch: Batch, refusal: BatchRefused, now: Millis) -
     _finish(local, (batch,), unit)
     code = cause.code if isinstance(cause, SyncerError) else "unknown"
     local.telemetry.tally["writes", code] += 1
+
+
+def withdraw(local: OwnStore, now: Millis) -> int:
+    """Take back what was decided and not sent, while nothing may be written: its paths are read again; their number.
+
+    Nothing of it may be in flight.
+    """
+    batches = local.writes.waiting
+    if not batches:
+        return 0
+    paths = [path for batch in batches for path in batch.paths]
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
+        unit.load(paths)
+        for path in paths:
+            unit.take(local.core.replica.refused(unit[path], None, now))
+        unit.reread(paths)
+        unit.store()
+    _finish(local, batches, unit)
+    return len(paths)
 
 
 def lost(local: OwnStore, batch: Batch, *, applied: bool, now: Millis) -> None:

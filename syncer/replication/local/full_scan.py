@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -159,6 +159,7 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
     local.versions.scanned()
     local.telemetry.tally["scans", "finished"] += 1
     local.watch.alive_until = now
+    _settle_place(local)
     if not local.core.first_scan_done:
         with local.core.state.transaction() as tx:
             rebuild.finish(local.recovery, tx)
@@ -166,3 +167,12 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
         local.core.identity = identity
         local.recovery.progress.members.clear()
     return True
+
+
+def _settle_place(local: OwnStore) -> None:
+    """All of the store was compared: the fence says from its next write on that it is this one."""
+    core = local.core
+    core.moved = False
+    if core.fence is not None and core.place.at and core.fence.fence.at != core.place.at:
+        core.fence = HeldFence(replace(core.fence.fence, at=core.place.at), core.fence.revision)
+        local.rollback_counter.advanced = True

@@ -231,7 +231,8 @@ def _observe(
     for path, entry in answers.items():
         scan = origins.get(path) is ReadCause.SCAN
         moment = found if scan else fresh
-        if scan or versions.unsettled:
+        hidden = scan or not (local.watch.scanned or origins.get(path) is ReadCause.NOTICE)  # perhaps by a gap
+        if versions.unsettled or (hidden and not (entry and versions.noticed(path, entry.revision))):
             moment = replace(moment, by_scan=True)
         elif versions.vouched and entry is not None and versions.vouches(path, entry.revision):
             moment = replace(moment, vouched=True)
@@ -254,14 +255,16 @@ def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcom
     window, now, alive = local.deletes, unit.now, tx.count_alive()
     if not window.begun:
         window.begin(tx.deletes_passed(window.since(now), window.kept))
-    if window.permits(len(deleted), alive, now):
-        unit.afterwards(partial(window.passed, len(deleted), now))
-        return
     limits = local.core.replica.settings.limits
     detail = (
         f"too many deletes within {limits.delete_window_ms // 1000} s: more than {limits.max_deletes}, "
         f"or more than {limits.max_delete_fraction:.0%} of {alive} paths"
     )
+    if local.core.moved:
+        detail = "missing in the store that was given to this region in place of its former one"
+    elif window.permits(len(deleted), alive, now):
+        unit.afterwards(partial(window.passed, len(deleted), now))
+        return
     for path in deleted:
         outcomes[path] = local.core.replica.hold_back(outcomes[path], now, detail)
 
@@ -281,8 +284,9 @@ def apply_due(
         if path not in unit.opened and (unit[path].due or unit[path].wish or (unit[path].kept and owes(unit[path])))
     ]
     if local.core.observing:
-        due = [path for path in due if unit[path].settles]  # nothing to write: the read settles it
-    if not due or local.group.paused is not None or rebuild.holds_still(local.recovery):
+        # nothing to write: the read settles it
+        due = [path for path in due if unit[path].settles and (unit[path].due or unit[path].wish)]
+    if not due or local.group.paused is not None or local.migration.holds or rebuild.holds_still(local.recovery):
         return
     facts = facts_of(local, unit, tx, due)
     for path in due:
@@ -329,6 +333,7 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
             outbox_open=path in open_paths,
             clusters=local.clusters.names,
             topics=local.topics.fresh(path, unit.now),
+            scalable=local.topics.scalable_at(path),
             applies=_applies(local, unit[path]) and (local.watch.scanned or path not in parting),
         )
         for path in paths

@@ -18,6 +18,7 @@ from syncer.replication.local.known_clusters import KnownClusters
 from syncer.replication.local.misfits import Misfits
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.local.rollback_counter import RollbackCounter
+from syncer.replication.local.store_migration import StoreMigration
 from syncer.replication.local.topic_answers import TopicAnswers
 from syncer.replication.local.waiting import WaitingPaths
 from syncer.replication.local.watch import StoreWatch
@@ -48,6 +49,7 @@ class OwnStore:
         topics: What is known of topics below paths, and what is to be asked.
         clusters: Cluster names that the store knows.
         versions: What is known of the brokers' versions, and what waits for that.
+        migration: Whether Pulsar is migrating the store to another one.
         writes: Batches on their way to the store.
         rollback_counter: Whether the fence has yet to be told that the database has gone on.
         deletes: Local deletes of late, for the guard against too many of them.
@@ -67,6 +69,7 @@ class OwnStore:
     topics: TopicAnswers = field(default_factory=TopicAnswers)
     clusters: KnownClusters = field(default_factory=KnownClusters)
     versions: Absences = field(default_factory=Absences)
+    migration: StoreMigration = field(default_factory=StoreMigration)
     writes: WriteQueue
     rollback_counter: RollbackCounter = field(default_factory=RollbackCounter)
     deletes: DeleteWindow

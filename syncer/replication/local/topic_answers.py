@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from syncer.admin.scalable_topics import ScalableFound
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
@@ -85,11 +86,19 @@ class TopicAnswers:
         answers: What was answered, and when.
         asking: Paths of which a guard wants to know.
         unanswered: Questions that nobody could answer.
+        scalable: The scalable topics of the store that is watched; ``None``: they are not all seen in it.
     """
 
     answers: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     unanswered: UnansweredTopics = field(default_factory=UnansweredTopics)
+    scalable: ScalableFound | None = field(default_factory=ScalableFound)
+
+    def scalable_at(self, path: MetaPath) -> Topics:
+        """Whether a scalable topic has the name of a partitioned one."""
+        if self.scalable is None or not self.scalable.whole:
+            return Topics.NOT_ASKED
+        return Topics.SOME if path in self.scalable.shadowed else Topics.NONE
 
     def note(self, path: MetaPath, topics: Topics, now: Millis) -> None:
         """Keep an answer."""

@@ -92,6 +92,7 @@ class Environment:
     writable: Signal = field(default_factory=Signal)
     publishable: Signal = field(default_factory=Signal)
     questions: Signal = field(default_factory=Signal)
+    absences: Signal = field(default_factory=Signal)
     roomy: Signal = field(default_factory=Signal)
     talkable: Signal = field(default_factory=Signal)
     heard: Signal = field(default_factory=Signal)
@@ -101,6 +102,7 @@ class Environment:
         self.writable.wake()
         self.publishable.wake()
         self.questions.wake()
+        self.absences.wake()
 
     @contextlib.contextmanager
     def timing_of(self, stage: str) -> Iterator[None]:

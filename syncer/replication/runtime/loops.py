@@ -67,9 +67,12 @@ class Pumps:
             PreconditionFailed: The store is not the one that the database belongs to.
         """
         store = self._store
+        await self._forever(store.look_at_migration)
         if not self.driver.observing:
+            await self._wait_for_the_store()
             await store.activate()
         await self._forever(store.learn_clusters)  # a guard asks for them before the first write
+        await self._forever(store.look_for_scalable)
         with anyio.move_on_after(VERSIONS_S):  # before the first scan, which is another one else
             await store.ask_versions()
         try:
@@ -89,6 +92,8 @@ class Pumps:
                 store.writer,
                 store.lander,
                 store.prober,
+                store.migration_looker,
+                store.scalable_looker,
                 store.versioner,
                 bus.publisher,
                 bus.receiver,
@@ -101,16 +106,24 @@ class Pumps:
             ):
                 tasks.start_soon(self._forever, pump)
 
+    async def _wait_for_the_store(self) -> None:
+        """While Pulsar migrates the store, the fence is not raised either; what is waited for is shown meanwhile."""
+        while self.driver.store_unwritable:
+            self.alive_at = time.monotonic()
+            await self._around.thread.call(self.driver.report, self._around.clock())
+            await anyio.sleep(TICK_S)
+            await self._forever(self._store.look_at_migration)
+
     async def _advance_counter_last(self) -> None:
         """Leave the fence as the database is: so a backup of either that is put back before the next start is known."""
-        if not self.driver.may_advance_counter or not self.driver.counter_behind:
+        if not self.driver.may_advance_counter or not self.driver.counter_behind or self.driver.store_unwritable:
             return
         try:
             await self._store.mark()
         except SyncerError as exc:
             log.info("last_mark_not_set", code=exc.code, cause=exc.message)
 
-    async def _forever(self, pump: Callable[[], Awaitable[None]]) -> None:
+    async def _forever(self, pump: Callable[[], Awaitable[object]]) -> None:
         """Run a pump; after an error that a repeat can mend, wait and run it again."""
         backoff = Backoff()
         while True:

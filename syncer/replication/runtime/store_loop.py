@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from typing import Final
@@ -9,11 +10,14 @@ from typing import Final
 import anyio
 import structlog
 
+from syncer.admin.etcd_ending import ETCD
+from syncer.admin.scalable_topics import find_scalable
 from syncer.errors import AccessDenied, StoreUnavailable, SyncerError
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, is_under
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import Scan
+from syncer.replication.local.store_migration import FLAG, LOOKED_AT
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.runtime.backoff import Backoff, RateLimit
 from syncer.replication.runtime.environment import IDLE_S, Environment, Signal
@@ -24,6 +28,12 @@ log = structlog.get_logger()
 GATHERED: Final = 3
 """Answers that are stored together, while more are to come; few of all that may be open at once."""
 GATHER_S: Final = 0.02
+SCALABLE_EVERY_S: Final = 60.0
+WITHOUT_SCALABLE: Final = frozenset({"", "sqlite", ETCD})
+"""Kinds of stores in which no cluster keeps scalable topics: those of no cluster, and the one that 5.0 refuses."""
+LOOK_EVERY_S: Final = 10.0
+LOOK_FRESH_S: Final = 1.0
+"""What was seen of a migration so lately counts for a write: brokers need longer to prepare, and the watch tells."""
 
 
 class StorePumps:
@@ -38,6 +48,8 @@ class StorePumps:
         self._landings: list[Landing] = []
         self._landed = Signal()
         self._began = time.monotonic()
+        self._looked_at = -math.inf
+        self._look = Signal()
 
     async def activate(self) -> None:
         """Become the region's writer: read the fence, raise it, settle what dead incarnations left open."""
@@ -45,6 +57,7 @@ class StorePumps:
         path = self._around.driver.fence_path
         while True:
             try:
+                await self._until_writable()
                 entry = (await self._around.store.read([path]))[path]
                 write = await self._around.thread.call(self._around.driver.raise_fence, entry, secrets.token_hex(8))
                 answer = (await self._around.store.apply([write]))[0]
@@ -69,7 +82,7 @@ class StorePumps:
         """Take the notices of the store; every arming begins a scan. Not before a lost database has heard its peers."""
         while self._around.driver.hearing:
             await self._around.heard.wait(IDLE_S)
-        prefixes = sorted({*self._around.driver.prefixes, MetaPath(CLUSTERS)})
+        prefixes = sorted({*self._around.driver.prefixes, MetaPath(CLUSTERS), *self._flags})
         try:
             async for signal in self._around.store.watch(prefixes):
                 await self._take_signal(signal)
@@ -85,6 +98,9 @@ class StorePumps:
                 self._rescan.wake()
             case Changed(paths, marks):
                 self._clusters_stale |= any(is_under(path, CLUSTERS) for path in paths)
+                if self._flags and FLAG in paths:
+                    self._looked_at = -math.inf
+                    self._look.wake()
                 if not await self._around.thread.quick(self._around.driver.noticed, paths, self._around.clock(), marks):
                     log.warning("too_many_changes_pending", region=self._around.region)
                     await self._begin_again()
@@ -209,7 +225,7 @@ class StorePumps:
             await self.ask_versions()
             if not self._around.versions.asks:
                 return
-            await anyio.sleep(IDLE_S)
+            await self._around.absences.wait(IDLE_S)
 
     async def ask_versions(self) -> None:
         """Ask if it is time."""
@@ -220,9 +236,71 @@ class StorePumps:
         await self._around.thread.quick(self._around.driver.answer_versions, doubted, told, self._around.clock())
         self._around.readable.wake()
 
+    @property
+    def _flags(self) -> tuple[MetaPath, ...]:
+        """Where Pulsar says that it migrates the store; nowhere on etcd, which it never migrates."""
+        return () if self._around.driver.store_kind == ETCD else (FLAG,)
+
+    async def migration_looker(self) -> None:
+        """Look whether Pulsar migrates the store: at once when the watch tells of it, else every ten seconds."""
+        while self._flags:
+            await self.look_at_migration()
+            await self._look.wait(LOOK_EVERY_S)
+
+    async def look_at_migration(self) -> bool:
+        """Look now; whether the store may be written to.
+
+        Raises:
+            StoreUnavailable: It does not answer, so nothing is written either.
+        """
+        driver = self._around.driver
+        if not self._flags:
+            return True
+        before = driver.store_phase
+        try:
+            answers = await self._around.store.read(LOOKED_AT)
+        except AccessDenied as exc:
+            driver.deny_store_phase(exc.message)
+        else:
+            await self._around.thread.quick(driver.note_store_migration, answers)
+        self._looked_at = time.monotonic()
+        now = driver.store_phase
+        if before is not None and now != before:
+            log.warning("store_migration", region=self._around.region, phase=now, former=before)
+        return not driver.store_unwritable
+
+    async def scalable_looker(self) -> None:
+        """Look each minute which scalable topics the cluster has, where its own store is the one that is watched."""
+        while self._around.driver.store_kind not in WITHOUT_SCALABLE:
+            await anyio.sleep(SCALABLE_EVERY_S)
+            await self.look_for_scalable()
+
+    async def look_for_scalable(self) -> None:
+        """Look now; a guard wants to know it before the first write."""
+        if self._around.driver.store_kind in WITHOUT_SCALABLE:
+            return
+        seen = not self._around.driver.store_foreign
+        found = await find_scalable(self._around.store) if seen else None
+        await self._around.thread.quick(self._around.driver.note_scalable, found)
+
+    async def _until_writable(self) -> None:
+        """Wait until the store may be written to."""
+        while not await self.look_at_migration():
+            await self._look.wait(IDLE_S)
+
+    async def _writable(self) -> bool:
+        """Whether the store may be written to; looked at anew where that is not known of this very moment."""
+        if time.monotonic() - self._looked_at < LOOK_FRESH_S:
+            return not self._around.driver.store_unwritable
+        return await self.look_at_migration()
+
     async def writer(self) -> None:
         """Send the batches that the driver has decided, one at a time; their answers are stored beside."""
         while True:
+            if self._around.driver.writes_waiting and not await self._writable():
+                await self._around.thread.call(self._around.driver.withdraw, self._around.clock())
+                await self._around.writable.wait(IDLE_S)
+                continue
             transaction = await self._around.thread.quick(self._around.driver.next_transaction)
             if transaction is None:
                 if await self._around.thread.quick(self._around.driver.rollback_counter_due, self._around.clock()):
@@ -259,6 +337,7 @@ class StorePumps:
         while write is not None:
             answer: Written | None = None
             try:
+                await self._until_writable()
                 answer = (await self._around.store.apply([write]))[0]
             except BatchRefused as refusal:
                 if isinstance(refusal.cause, AccessDenied):
@@ -313,6 +392,8 @@ class StorePumps:
             try:
                 entry = (await self._around.store.read([path]))[path]
                 write = await self._around.thread.quick(self._around.driver.probe_lost, entry)
+                if write is not None:
+                    await self._until_writable()
                 rewritten = (await self._around.store.apply([write]))[0] if write is not None else None
             except BatchRefused:
                 continue

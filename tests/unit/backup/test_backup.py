@@ -283,7 +283,8 @@ def test_a_directory_that_is_no_backup(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "error", "told"),
     [
-        ('"version": 1', '"version": 2', BackupInvalid, "version 2; this program reads version 1"),
+        ('"version": 2', '"version": 3', BackupInvalid, "version 3; this program reads versions 1 and 2"),
+        ('"version": 2', '"version": 1', BackupDamaged, "has version 2"),
         ('"region": "east"', '"region": "west"', BackupDamaged, "its checksum"),
         ('"resources": 3', '"resources": -1', BackupDamaged, "resources"),
         ("}", "", BackupDamaged, "no JSON"),

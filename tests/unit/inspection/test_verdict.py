@@ -64,7 +64,7 @@ def daemon(**changes: Any) -> DaemonDocument:
 def peer(region: str = "west", **changes: Any) -> RegionDocument:
     facts: dict[str, Any] = dict.fromkeys(RegionDocument.model_fields)
     facts |= {"region": region, "here": False, "heard_age_s": 1.0, "member": True, "away": False, "compared": "equal"}
-    return RegionDocument(**{**facts, "said_forgotten_by": [], **changes})
+    return RegionDocument(**{**facts, "said_forgotten_by": [], "brokers": [], **changes})
 
 
 def condition(code: str, message: str = "the message") -> Condition:

@@ -1,0 +1,86 @@
+"""Scalable topics (``topic://``) of a cluster, counted in its own store: they belong to it, and are never carried.
+
+The record of one names segments, and each segment's topic and ledgers are in its cluster alone.
+
+Source: ``ScalableTopicResources`` of Pulsar 5.0.0-M1: ``/topics/TENANT/NAMESPACE/TOPIC`` in the local store, the name
+encoded as at ``/admin/partitioned-topics``; what stands below a record is the cluster's working state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncer.model import MetaPath, ResourceKind
+from syncer.paths import PARTITIONED_TOPICS, classify
+from syncer.stores.contract import Entry, MetadataStore
+
+SCALABLE: Final = "/topics"
+MOST_ENTRIES: Final = 200_000
+"""So many entries below ``/topics`` are looked at; a cluster with more is counted in part."""
+MOST_NAMESPACES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalableFound:
+    """What a look at a cluster's store has found.
+
+    Args:
+        total: Scalable topics.
+        namespaces: How many each namespace has; of very many some only.
+        shadowed: Paths of partitioned topics of the same names, be they declared or not.
+        whole: All were looked at.
+    """
+
+    total: int = 0
+    namespaces: Mapping[str, int] = field(default_factory=dict)
+    shadowed: frozenset[MetaPath] = frozenset()
+    whole: bool = True
+
+    def document(self) -> dict[str, object]:
+        """As the daemon's report has it."""
+        return {"total": self.total, "namespaces": dict(self.namespaces), "whole": self.whole}
+
+
+async def find_scalable(store: MetadataStore, most: int = MOST_ENTRIES) -> ScalableFound:
+    """Look through a cluster's store.
+
+    Args:
+        store: Open; one that is no cluster's own has none.
+        most: Entries to look at.
+
+    Raises:
+        StoreError: It cannot be asked.
+    """
+    tally, shadowed, seen = Tally[str](), set[MetaPath](), 0
+    async for page in store.scan(MetaPath(SCALABLE)):
+        for entry in page:
+            if (found := _record(entry)) is not None:
+                tally[f"{found[0]}/{found[1]}"] += 1
+                shadowed.add(MetaPath(f"{PARTITIONED_TOPICS}/{found[0]}/{found[1]}/persistent/{found[2]}"))
+        seen += len(page)
+        if seen >= most:
+            break
+    names = sorted(tally)[:MOST_NAMESPACES]
+    return ScalableFound(
+        total=tally.total(),
+        namespaces={name: tally[name] for name in names},
+        shadowed=frozenset(shadowed),
+        whole=seen < most,
+    )
+
+
+def record_path(path: MetaPath) -> MetaPath | None:
+    """Where the record stands of the scalable topic that has the name of a partitioned one; ``None``: it is no such."""
+    resource = classify(path)
+    if resource is None or resource.kind is not ResourceKind.PARTITIONED_TOPIC:
+        return None
+    tenant, namespace, domain, topic = path.split("/")[3:7]
+    return MetaPath(f"{SCALABLE}/{tenant}/{namespace}/{topic}") if domain == "persistent" else None
+
+
+def _record(entry: Entry) -> tuple[str, str, str] | None:
+    parts = entry.path.split("/")
+    return (parts[2], parts[3], parts[4]) if len(parts) == 5 and entry.value else None

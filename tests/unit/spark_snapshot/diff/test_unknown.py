@@ -1,0 +1,88 @@
+"""Verdicts where some snapshots were not completed: what they lack of newer fields decides nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from spark_snapshot.diff.unknown import Rejudge, Unchanged, meant
+from syncer.errors import InvariantBroken
+from syncer.model import MetaPath, Region, TieOrder
+from syncer.plan.diffing import fingerprint
+from tests.support.planning import value
+
+SPACE = MetaPath("/admin/policies/acme/orders")
+NEWER = {"is_allow_auto_update_schema_with_replicator": True}
+WHOLE, RAW = value(message_ttl_in_seconds=60, **NEWER), value(message_ttl_in_seconds=60)
+OTHER = value(message_ttl_in_seconds=61)
+A, B, C = (Region(name) for name in "abc")
+
+
+def row(
+    region: str, held: bytes | None, at: int, *, origin: str = "register", hold: str | None = None
+) -> dict[str, Any]:
+    return {
+        "region": region,
+        "path": SPACE,
+        "kind": "namespace",
+        "tenant": "acme",
+        "digest": None if held is None else fingerprint(SPACE, held),
+        "updated_ms": at,
+        "author": "" if held is None and hold else region,
+        "origin": origin,
+        "hold": hold,
+        "value": held,
+    }
+
+
+def judged(*rows: dict[str, Any], unknown: str) -> list[dict[str, Any]]:
+    judge = Rejudge(regions=(A, B, C), unknown=frozenset(map(Region, unknown)), ties=TieOrder.SMALLER_REGION)
+    return judge(pa.Table.from_pylist(list(rows))).to_pylist()
+
+
+@pytest.mark.parametrize("at", [1, 9], ids=["it is older", "it is newer"])
+def test_what_only_unknown_fields_differ_in_is_the_same(at: int) -> None:
+    assert judged(row("a", WHOLE, 5), row("b", WHOLE, 5), row("c", RAW, at, origin="store"), unknown="c") == []
+    assert judged(row("a", WHOLE, 5), row("b", RAW, at), row("c", WHOLE, 5), unknown="bc") == []
+
+
+def test_what_a_completed_region_lacks_it_has_removed() -> None:
+    (found,) = judged(row("a", WHOLE, 5), row("b", RAW, 7), row("c", RAW, 1, origin="store"), unknown="c")
+    assert (found["winner"], found["losers"]) == ("b", ["a"])
+
+
+def test_what_differs_otherwise_is_found_with_the_digest_that_is_stored() -> None:
+    (found,) = judged(row("a", WHOLE, 5), row("b", WHOLE, 5), row("c", OTHER, 9, origin="store"), unknown="c")
+    assert (found["class"], found["winner"], found["losers"]) == ("differs", "c", ["a", "b"])
+    assert found["winner_digest"] == fingerprint(SPACE, OTHER)
+    (found,) = judged(row("a", WHOLE, 5), row("b", None, 9, hold="x"), row("c", RAW, 1), unknown="c")
+    assert (found["class"], found["losers"]) == ("held", ["b"])
+    (found,) = judged(row("a", WHOLE, 5), row("b", None, 9), row("c", RAW, 1), unknown="c")
+    assert (found["class"], found["losers"]) == ("deleted", ["a", "c"])
+
+
+def test_a_path_that_nobody_has_is_a_bug() -> None:
+    with pytest.raises(InvariantBroken):
+        judged(row("a", None, 0, hold="x"), unknown="c")
+
+
+def test_fields_come_from_the_version_that_counts_and_else_from_any() -> None:
+    found = meant(SPACE, {"a": WHOLE, "b": OTHER, "c": RAW}, {"b", "c"}, "b")
+    assert json.loads(found["b"]) == {"message_ttl_in_seconds": 61, **NEWER}
+    assert (json.loads(found["c"]), found["a"]) == (json.loads(WHOLE), WHOLE)
+    assert meant(SPACE, {"a": RAW}, {"a"}, "b") == {"a": RAW}
+
+
+def test_a_region_has_not_changed_what_is_unknown() -> None:
+    pairs = [(WHOLE, RAW), (WHOLE, OTHER), (RAW, WHOLE)]
+    rows = [{"path": f"{SPACE}-{number}", "was": was, "now": now} for number, (was, now) in enumerate(pairs)]
+    batch = pa.RecordBatch.from_pylist(rows)
+
+    def same(*unknown: str) -> list[int]:
+        (found,) = Unchanged(unknown=frozenset(unknown))([batch])
+        return [int(str(path)[-1]) for path in found.column("path").to_pylist()]
+
+    assert (same(), same("after"), same("before"), same("before", "after")) == ([], [0], [2], [0, 2])
