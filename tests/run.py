@@ -41,6 +41,8 @@ from tests.suites import (
 BIN: Final = REPOSITORY / ".venv" / "bin"
 DEADLINE_SHARES: Final = 4.0
 """A suite that runs longer than so many times its share is hung: its steps are ended."""
+LOOK_S: Final = 0.2
+"""How long an interrupt waits at most while a step runs."""
 GRACE_S: Final = 20.0
 """How long an ended step may take to clean up before it is killed."""
 SLOWEST: Final = ("--durations=8", "--durations-min=5")
@@ -108,16 +110,19 @@ class BesideRun:
         scratch = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="suites-")))
         self._junit, self._said = scratch / "junit.xml", scratch / "said"
         self._command = _command(step, self._junit, rules)
-        with INTERRUPTS.held(), self._said.open("wb") as output:
-            self._process = subprocess.Popen(
-                ["nice", "-n", "19", *self._command],
-                cwd=REPOSITORY,
-                env=_environment(rules),
-                start_new_session=True,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-            self._ended.callback(_end, self._process)
+        with ExitStack() as unfinished:
+            unfinished.callback(self.close)
+            with INTERRUPTS.held(), self._said.open("wb") as output:
+                self._process = subprocess.Popen(
+                    ["nice", "-n", "19", *self._command],
+                    cwd=REPOSITORY,
+                    env=_environment(rules),
+                    start_new_session=True,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+                self._ended.callback(_end, self._process)
+            unfinished.pop_all()
         with suppress(OSError):  # where a kernel shares out time by session first: this one is the last, too
             Path(f"/proc/{self._process.pid}/autogroup").write_text("19", encoding="ascii")
 
@@ -125,11 +130,7 @@ class BesideRun:
         """Wait for its end, show what it said, and say what it came to."""
         print(f"\n=== {self.suite.name}: {self.step.name}, which ran beside others", flush=True)
         print(f"$ {shlex.join(self._command)}", flush=True)
-        status: int | None
-        try:
-            status = self._process.wait(timeout=deadline_s)
-        except subprocess.TimeoutExpired:
-            status = None
+        status = _waited(self._process, deadline_s)
         text = self._said.read_text(encoding="utf-8", errors="replace")
         print(text, end="", flush=True)
         found = judged(self.step, status, self._junit, self._rules, text.splitlines() if self.step.counts else None)
@@ -181,12 +182,28 @@ def _call(command: Sequence[str], *, deadline_s: float, rules: Rules, said: list
         listener = threading.Thread(target=_pass_through, args=(process, said), daemon=True)
         listener.start()
         try:
-            return process.wait(timeout=max(deadline_s, 0))
-        except subprocess.TimeoutExpired:
-            return None
+            return _waited(process, deadline_s)
         finally:
             _end(process)
             listener.join(GRACE_S)
+
+
+def _waited(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
+    """The exit status of a step; ``None`` when it has not ended in time.
+
+    An interrupt that came in the middle of a wait would keep the lock of the process for ever, so that nobody sees it
+    end any more: each comes between two short waits.
+    """
+    deadline = time.monotonic() + max(timeout_s, 0)
+    while True:
+        left_s = deadline - time.monotonic()
+        with INTERRUPTS.held():
+            try:
+                return process.wait(timeout=max(min(left_s, LOOK_S), 0))
+            except subprocess.TimeoutExpired:
+                pass
+        if left_s <= LOOK_S:
+            return None
 
 
 def _pass_through(process: subprocess.Popen[bytes], said: list[str] | None) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import run
 from tests.run import run_step
 from tests.suites import REPOSITORY, Outcome, Rules, load, read_junit
 from tests.suites import Step as SuiteStep
@@ -211,6 +212,28 @@ def test_no_step_beside_others_outlives_an_ended_run(tmp_path: Path) -> None:
         runner.send_signal(signal.SIGTERM)
         assert runner.wait(timeout=30) == 130
     until(lambda: not Path(f"/proc/{step}").exists())
+
+
+def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a wait it would leave the lock of the process taken, so that nobody sees it end any more."""
+    interrupts = run.Interrupts()
+    monkeypatch.setattr(run, "INTERRUPTS", interrupts)
+    waiting = subprocess.Popen.wait
+    came: list[bool] = []
+
+    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        came.append(interrupts._waits)
+        return waiting(process, timeout)
+
+    with interrupts.heard(), subprocess.Popen(["sleep", "50"]) as step:
+        monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run._waited(step, 30.0)
+        monkeypatch.undo()
+        step.terminate()
+        assert step.wait(timeout=5) == -signal.SIGTERM
+    assert came == [True], "it came while the step was waited for"
 
 
 def until(condition: Callable[[], bool], *, within_s: float = 20.0) -> None:
