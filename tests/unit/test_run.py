@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import run
+from tests import run as suite_runner
 from tests.run import run_step
 from tests.suites import REPOSITORY, Outcome, Rules, load, read_junit
 from tests.suites import Step as SuiteStep
@@ -216,8 +216,8 @@ def test_no_step_beside_others_outlives_an_ended_run(tmp_path: Path) -> None:
 
 def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the middle of a wait it would leave the lock of the process taken, so that nobody sees it end any more."""
-    interrupts = run.Interrupts()
-    monkeypatch.setattr(run, "INTERRUPTS", interrupts)
+    interrupts = suite_runner.Interrupts()
+    monkeypatch.setattr(suite_runner, "INTERRUPTS", interrupts)
     waiting = subprocess.Popen.wait
     came: list[bool] = []
 
@@ -229,7 +229,7 @@ def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.
     with interrupts.heard(), subprocess.Popen(["sleep", "50"]) as step:
         monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run._waited(step, 30.0)
+            suite_runner._waited(step, 30.0)
         monkeypatch.undo()
         step.terminate()
         assert step.wait(timeout=5) == -signal.SIGTERM
