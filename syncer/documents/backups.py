@@ -19,8 +19,9 @@ class BackupDocument(Document):
     files: int
     size_bytes: int
     completed: bool = Field(
+        default=True,
         description="Whether values have the fields that brokers dropped and the daemon keeps; false: its database was "
-        "not at hand, and fields that not every version of Pulsar knows are unknown where a value lacks them."
+        "not at hand, and fields that not every version of Pulsar knows are unknown where a value lacks them.",
     )
 
 

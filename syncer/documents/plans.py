@@ -46,8 +46,9 @@ class PlanDocument(Document):
     compared: int | None = Field(description="Paths that both sides cover; null for a plan read from a file.")
     uncovered: int | None = Field(description="Paths of the other side that this region's scope leaves out.")
     unknown: list[str] | None = Field(
+        default=None,
         description="Sides that were not completed by their daemons' databases: fields that not every version of "
-        "Pulsar knows, and that they lack, were taken to be as on the other side; null for a plan read from a file."
+        "Pulsar knows, and that they lack, were taken to be as on the other side; null for a plan read from a file.",
     )
     operations: list[PlannedDocument]
     left: list[LeftDocument]

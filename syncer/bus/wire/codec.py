@@ -119,7 +119,8 @@ def encode(
     if isinstance(message, MetadataChangeEvent):
         return _encode_change(message, native_names)
     if isinstance(message, Heartbeat):
-        kind, said = "heartbeat", _HEARTBEAT.dump_json(message)
+        untold = None if message.brokers else {"brokers"}  # as versions before it wrote it
+        kind, said = "heartbeat", _HEARTBEAT.dump_json(message, exclude=untold)
     elif isinstance(message, TreeMessage):
         kind, said = "tree", message.body
     elif isinstance(message, StateRequest):
