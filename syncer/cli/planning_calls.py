@@ -132,7 +132,7 @@ def _completion(config: Config) -> Completion:
     try:
         return Completion(Views.open(config.database_url(), Region(config.region)))
     except (ConfigError, StateError) as exc:
-        return Completion(trouble=exc.message)
+        return Completion(trouble=exc.message, drops=config.settings().brokers is not None)
 
 
 @asynccontextmanager

@@ -37,14 +37,15 @@ class Completion:
     Args:
         keeps: The database of its daemon; ``None``: it is not at hand.
         trouble: Why it is not.
+        drops: Whether the region has brokers that may drop fields; where it has none, a store is whole by itself.
 
     Attributes:
         trouble: The same; empty: what is completed is all that the region goes by.
     """
 
-    def __init__(self, keeps: KeepsFields | None = None, trouble: str = "") -> None:
+    def __init__(self, keeps: KeepsFields | None = None, trouble: str = "", *, drops: bool = True) -> None:
         self._keeps = keeps
-        self.trouble = "" if keeps is not None else trouble or NOT_AT_HAND
+        self.trouble = "" if keeps is not None or not drops else trouble or NOT_AT_HAND
 
     async def of(self, values: Mapping[MetaPath, bytes]) -> dict[MetaPath, bytes]:
         """Stored values with the kept fields that they lack.

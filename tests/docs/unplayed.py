@@ -41,6 +41,7 @@ UNPLAYED: Final = (
     ("how-to/migrate-a-cluster", "syncer config check --connect", _TWO_CLUSTERS),
     ("how-to/migrate-a-cluster", "syncer migration *", _TWO_CLUSTERS),
     ("how-to/leave-etcd", "*", "tests/real/test_leave_etcd.py goes these steps"),
+    ("how-to/upgrade-pulsar", "*", "tests/real/test_rolling_upgrade.py upgrades clusters under load"),
     ("how-to/follow-a-store-migration", "*", "tests/real/test_moved_zookeeper.py goes these steps"),
     ("how-to/move-the-bus", "*", "tests/real/test_migration_synced_pair.py moves the bus of a region by these steps"),
     ("how-to/read-the-load", "syncer balancer *", _LOAD),
