@@ -351,6 +351,7 @@ def play(group: Group, delay_s: float | None) -> None:
             told_once(follower, where.get(f"/{stream}?limit=100")["items"])
 
 
+@pytest.mark.slow  # the short form makes clusters equal in tests/spark/test_pulsar.py, and asks by HTTP in tests/api
 def test_two_regions_are_made_equal_while_their_daemons_are_killed(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
     with grouped(pulsar_pair, tmp_path) as group:
         play(group, None)
