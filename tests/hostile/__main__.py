@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.hostile [--only TEXT ...] [--long]``; exit status 1 when anything fails."""
+"""Command line: ``python -m tests.hostile [--only TEXT ...] [--every N] [--long]``; exit status 1 when anything fails."""
 
 from __future__ import annotations
 
@@ -129,12 +129,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=os.environ.get("TEST_FORM") == "long",
         help="all by everybody, on real servers too",
     )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="only every so many of them; the long form plays all"
+    )
     parser.add_argument("--seed", type=int, default=16, help="of every choice")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep stores, databases and logs here")
     parser.add_argument("--list", action="store_true", help="only list them")
     options = parser.parse_args(arguments)
     texts = options.only or [""]
     attacks = [each for each in ATTACKS if any(text in f"{each.name} {each.topic}" for text in texts)]
+    if not options.long:
+        attacks = attacks[:: max(options.every, 1)]
     if options.list:
         for attack in attacks:
             print(f"{attack.name} ({', '.join(attack.who)}): {attack.what}")
