@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.hostile [--only TEXT ...] [--every N] [--long]``; exit status 1 when anything fails."""
+"""Command line: ``python -m tests.hostile [--only TEXT] [--every N] [--long]``; exit status 1 when anything fails."""
 
 from __future__ import annotations
 
