@@ -739,3 +739,23 @@ def test_what_is_written_is_kept_by_what_the_oldest_version_does_not_know() -> N
     assert kept_of(settings, KIND, value(60)) is None
     assert kept_of(settings, KIND, None) is None
     assert kept_of(Settings(region=HERE), KIND, WHOLE) is None
+
+
+def test_what_is_owed_while_a_write_back_is_under_way_is_not_lost_when_that_lands() -> None:
+    replica = core("5.0.0-M1")
+    own = replace(gone_here(), stored=stored(WHOLE, at(0), revision="8"), known=version(WHOLE, at(0), kept=False))
+    sent = replica.apply_due(own, entry(value(60)), facts(), "b").register
+    assert sent.intent is not None
+    told = replica.fold(sent, event(value(5, another=1), at(-5, THERE)), NOW).register
+    assert told.intent is not None
+    assert told.intent.kept is not None
+    assert told.intent.kept.owed == {"another": 1}
+    landed = replica.written(told, Written(path=PATH, revision=Revision("9")), NOW).register
+    assert landed.kept is not None
+    assert landed.kept.owed == {"another": 1}
+
+
+def test_a_baseline_that_loses_is_published_where_the_winner_lacks_newer_fields_of_it() -> None:
+    winner = event(value(60), base(Region("a")))
+    outcome = first(core(), entry(value(70, **OF_5), "8", 500), winner)
+    assert published(outcome) == json.loads(value(70, **OF_5))
