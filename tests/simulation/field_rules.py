@@ -225,6 +225,10 @@ class FieldRules:
         stored = register.stored if register is not None else None
         if stored is None or stored.digest is None or site.region in self._lost:
             return True
+        known = register.known if register is not None else None
+        due = known.digest if known is not None and known.digest != stored.digest else None
+        if due is not None and self._values.get(due, {}).get(leaf) == told[leaf]:
+            return True  # of another region's value that is due here, and that its own brokers may not know
         alone = not set(stored.seen) - {stored.by}
         self._met["met at last"] += alone
         return alone
