@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus, unquote
 
-from syncer.errors import ValueRefused
+from syncer.errors import InvariantBroken, ValueRefused
 from syncer.memoizing import ENTRY_BYTES, memoized
 from syncer.model import MetaPath, Region, ResourceKind
 
@@ -66,6 +66,23 @@ def classify(path: MetaPath) -> Resource | None:
     """
     resource = _resource_at(path)
     return resource if resource is not None and fault_of(path) is None else None
+
+
+def resource_at(path: MetaPath) -> Resource:
+    """What a path means that must be a resource.
+
+    Raises:
+        InvariantBroken: It is none (a bug of the caller).
+    """
+    resource = classify(path)
+    if resource is None:
+        raise InvariantBroken(f"no resource: {path}")
+    return resource
+
+
+def kind_at(path: MetaPath) -> ResourceKind:
+    """Kind of a path that must be a resource. Raises like :func:`resource_at`."""
+    return resource_at(path).kind
 
 
 def _resource_at(path: str) -> Resource | None:

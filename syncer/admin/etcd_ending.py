@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.admin.version_probe import BrokersTold
-from syncer.conflict.fields.table import BrokerVersion, parse_version
+from syncer.conflict.fields.table import parse_version
 
 ENDS: Final = "etcd-ends"
 ETCD: Final = "etcd"
@@ -26,7 +26,7 @@ def ending(store_kind: str, told: BrokersTold) -> str | None:
         store_kind: Of the store that is watched.
         told: What the brokers say of themselves; one that has said it is enough.
     """
-    found = newest(told)
+    found = told.newest
     if store_kind != ETCD or found is None or found.numbers[:2] < LAST:
         return None
     text = next(each for each in told.versions.values() if parse_version(each) == found)
@@ -49,8 +49,3 @@ def unsure(store_kind: str, told: BrokersTold) -> str | None:
         f"which versions of Pulsar the brokers here have is not known ({told.trouble}): from 5.0 on they refuse etcd "
         f"as their store (PIP-462); see {HOW_TO} before an upgrade to 5.0"
     )
-
-
-def newest(told: BrokersTold) -> BrokerVersion | None:
-    """The newest version that a broker has told; ``None``: none has told one."""
-    return max((found for text in told.versions.values() if (found := parse_version(text)) is not None), default=None)

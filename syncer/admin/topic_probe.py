@@ -8,7 +8,7 @@ from syncer.admin.scalable_topics import SCALABLE, record_path
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
-from syncer.paths import MANAGED_LEDGERS, POLICIES, classify
+from syncer.paths import MANAGED_LEDGERS, classify
 from syncer.stores.contract import MetadataStore
 
 BOOKKEEPER_NODES: Final = (MetaPath("/ledgers/LAYOUT"), MetaPath("/ledgers/INSTANCEID"))
@@ -60,10 +60,10 @@ class StoreProbe:
         record = record_path(path)
         if record is not None:
             return Topics.SCALABLE if (await self._store.read([record]))[record] is not None else None
-        segments = path.split("/")
-        if not path.startswith(f"{POLICIES}/") or len(segments) != 5:
+        resource = classify(path)
+        if resource is None or resource.kind is not ResourceKind.NAMESPACE:
             return None
-        prefix = MetaPath(f"{SCALABLE}/{segments[3]}/{segments[4]}")
+        prefix = MetaPath(f"{SCALABLE}/{resource.name}")
         async for page in self._store.scan(prefix):
             if any(len(entry.path) > len(prefix) for entry in page):
                 return Topics.SOME

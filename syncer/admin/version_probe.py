@@ -24,8 +24,24 @@ class BrokersTold:
     @property
     def oldest(self) -> BrokerVersion | None:
         """Version of the oldest of them; ``None``: it cannot be told."""
-        found = [version for text in self.versions.values() if (version := parse_version(text)) is not None]
+        found = self._known.values()
         return min(found) if found and not self.trouble else None
+
+    @property
+    def newest(self) -> BrokerVersion | None:
+        """Version of the newest that has told one; ``None``: none has."""
+        return max(self._known.values(), default=None)
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The versions that were told, each once, the oldest first."""
+        known = self._known
+        return tuple(sorted(known, key=known.__getitem__))
+
+    @property
+    def _known(self) -> dict[str, BrokerVersion]:
+        """What was told that is a version, by its text."""
+        return {text: found for text in self.versions.values() if (found := parse_version(text)) is not None}
 
 
 class VersionProbe(Protocol):

@@ -11,13 +11,13 @@ from syncer.conflict.causality.vectors import joined
 from syncer.conflict.completing import completes, kept_of
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
-from syncer.conflict.observing import flips_of, kind_of, settled
+from syncer.conflict.observing import flips_of, settled
 from syncer.conflict.projection import PROJECTIONS, carried, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
 from syncer.model import Millis, Stamp, Version
-from syncer.paths import scaffold
+from syncer.paths import kind_at, scaffold
 from syncer.replacing import replace
 from syncer.stores.contract import Delete, Entry, Put, Write, Written
 
@@ -67,7 +67,7 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     if register.settles:
         met = joined(known, register.stored_seen)  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
-    path, kind = register.path, kind_of(register.path)
+    path, kind = register.path, kind_at(register.path)
     held = entry.value if entry is not None and entry.value else None
     present = parse(held) if held is not None else None
     proposed = PROJECTIONS[kind].laid(known.value, present) if known.value is not None else None
@@ -115,7 +115,7 @@ def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
     stored = register.stored
     if stored is None or stored.digest is None or held is None:
         return ()
-    return (FillConflict(path=register.path, digest=stored.digest, value=carried(kind_of(register.path), held)),)
+    return (FillConflict(path=register.path, digest=stored.digest, value=carried(kind_at(register.path), held)),)
 
 
 def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:

@@ -29,7 +29,7 @@ from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, ResourceKind, Version
-from syncer.paths import Resource, classify, scaffold
+from syncer.paths import classify, kind_at, scaffold
 from syncer.replacing import replace
 from syncer.stores.contract import Entry, Put
 
@@ -152,15 +152,19 @@ def kept_of(settings: Settings, kind: ResourceKind, value: bytes | None) -> Kept
     return KeptFields(part) if part else None
 
 
+def first_kept(settings: Settings, register: Register, entry: Entry) -> KeptFields | None:
+    """The kept fields of a value that stands where it stood, for a register that a former version has left without."""
+    if not register.stored_alive or not entry.value:
+        return None
+    try:
+        return kept_of(settings, kind_at(register.path), entry.value)
+    except ValueInvalid:
+        return None
+
+
 def keeps_more(settings: Settings, register: Register, entry: Entry) -> bool:
     """Whether a value has fields to keep; see :meth:`syncer.conflict.replica.Replica.keeps_more`."""
-    resource = classify(register.path)
-    if settings.brokers is None or resource is None or not register.stored_alive or not entry.value:
-        return False
-    try:
-        return bool(newer_part(parse(entry.value), oldest_tree(resource.kind)))
-    except ValueInvalid:
-        return False
+    return first_kept(settings, register, entry) is not None
 
 
 def has_more(settings: Settings, register: Register, other: bytes) -> bool:
@@ -257,14 +261,8 @@ def write_back(settings: Settings, register: Register, entry: Entry | None, fact
         batch=batch,
         version=version,
         expected=entry.revision,
-        kept=kept_of(settings, _kind(register.path), whole),
+        kept=kept_of(settings, kind_at(register.path), whole),
     )
     note = Journal(path=register.path, decision=Decision.COMPLETED, stamp=stands.stamp, digest=stands.digest)
     write = Put(path=register.path, value=whole, expected=entry.revision, scaffold=scaffold(register.path))
     return Outcome(replace(register, intent=intent), (note,), Need.NOTHING, write)
-
-
-def _kind(path: MetaPath) -> ResourceKind:
-    resource: Resource | None = classify(path)
-    assert resource is not None  # noqa: S101 - only resources owe
-    return resource.kind

@@ -16,27 +16,25 @@ from syncer.conflict.acts import (
     RecordConflict,
 )
 from syncer.conflict.causality.vectors import joined, sound
-from syncer.conflict.completing import AWAITING, Understood, awaits_value, has_more, keeps_more, kept_of, reading
+from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.settings import Settings
 from syncer.conflict.withholding import carried_entry, reprojected
-from syncer.errors import InvariantBroken, ValueInvalid
+from syncer.errors import ValueInvalid
 from syncer.model import (
     Digest,
     EventType,
     MetadataChangeEvent,
-    MetaPath,
     Millis,
-    ResourceKind,
     Seen,
     Stamp,
     Version,
     baseline_time,
 )
-from syncer.paths import Resource, classify
+from syncer.paths import kind_at, resource_at
 from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
@@ -49,16 +47,15 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     owes = register.kept is not None and register.kept.owed
     if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
         register = _readable(register)
-        if register.kept is None and keeps_more(settings, register, entry):
-            kind = kind_of(register.path)
-            register = replace(register, kept=kept_of(settings, kind, entry.value))
+        if register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
+            register = replace(register, kept=kept)
         return reprojected(register, entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD
     if untold and register.known is None:
         return Outcome(register)  # whether it is what the group has, cannot be told
     register = replace(register, hold=None) if untold else register
     try:
-        read = reading(settings, register, kind_of(register.path), entry, moment)
+        read = reading(settings, register, kind_at(register.path), entry, moment)
     except ValueInvalid as exc:
         return _unreadable(settings, register, entry, exc, moment)
     register = _readable(register)
@@ -260,7 +257,7 @@ def event_of(
     settings: Settings, register: Register, value: bytes | None, time: Millis, seen: Seen, kind: EventType
 ) -> MetadataChangeEvent:
     """An event of this region about the register's path; its sequence number is given by the outbox."""
-    resource = resource_of(register.path)
+    resource = resource_at(register.path)
     value = carried(resource.kind, value) if value is not None else None
     return MetadataChangeEvent(
         type=kind,
@@ -273,23 +270,6 @@ def event_of(
         seen=seen,
         base=register.stored.stamp if register.stored and register.stored.stamp.updated_at_ms else None,
     )
-
-
-def resource_of(path: MetaPath) -> Resource:
-    """What a path in scope means.
-
-    Raises:
-        InvariantBroken: The path is no resource; only resources have registers.
-    """
-    resource = classify(path)
-    if resource is None:
-        raise InvariantBroken(f"{path} is no resource, and has a register")
-    return resource
-
-
-def kind_of(path: MetaPath) -> ResourceKind:
-    """Kind of a path in scope; raises like :func:`resource_of`."""
-    return resource_of(path).kind
 
 
 def settled(register: Register) -> Register:

@@ -15,7 +15,8 @@ from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, car
 from syncer.conflict.withholding import carried_value
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
-from syncer.plan.operations import Operation, Plan, planned, resource_at
+from syncer.paths import kind_at
+from syncer.plan.operations import Operation, Plan, planned
 
 Picture = Mapping[MetaPath, Digest]
 """What a region holds: the fingerprint of every path in scope."""
@@ -45,7 +46,7 @@ def fingerprint(path: MetaPath, value: bytes) -> Digest:
     Raises:
         InvariantBroken: The path is no resource.
     """
-    return fingerprint_of(resource_at(path).kind, value)
+    return fingerprint_of(kind_at(path), value)
 
 
 def fingerprint_of(kind: ResourceKind, value: bytes) -> Digest:
@@ -91,7 +92,7 @@ def assumed(path: MetaPath, value: bytes, other: bytes) -> bytes:
         other: What it is compared with.
     """
     try:
-        newer = newer_part(parse(other), oldest_tree(resource_at(path).kind))
+        newer = newer_part(parse(other), oldest_tree(kind_at(path)))
     except ValueInvalid:
         return value
     return completed_value(path, value, KeptFields(gone=newer)) if newer else value
@@ -99,7 +100,7 @@ def assumed(path: MetaPath, value: bytes, other: bytes) -> bytes:
 
 def _with_defaults(path: MetaPath, value: bytes, other: bytes) -> bytes:
     """A value with what newer versions write where nothing is set, as far as another value has it and this one not."""
-    defaults = written_defaults(resource_at(path).kind)
+    defaults = written_defaults(kind_at(path))
     if not defaults:
         return value
     try:
@@ -144,7 +145,7 @@ def operation(
     if not readable(there):
         return Operation(path=path, before=here, after=there)
     base = here if readable(here) else None
-    laid = PROJECTIONS[resource_at(path).kind].overlay(there, base)
+    laid = PROJECTIONS[kind_at(path)].overlay(there, base)
     return Operation(path=path, before=here, after=bytes(memoryview(laid)))  # the serialiser's own holds 4 kB each
 
 

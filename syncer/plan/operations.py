@@ -20,7 +20,7 @@ from syncer.conflict.projection import PROJECTIONS, WITHHELD
 from syncer.conflict.withholding import carried_value, withholds
 from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region, ResourceKind
-from syncer.paths import Resource, classify
+from syncer.paths import Resource, resource_at
 
 
 class Action(StrEnum):
@@ -173,18 +173,6 @@ def planned(
     if len({each.path for each in ordered}) != len(ordered):
         raise InvariantBroken("a plan with two operations on one path")
     return Plan(region=region, source=source, made_at_ms=made_at_ms, operations=ordered, left=tuple(sorted(left)))
-
-
-def resource_at(path: MetaPath) -> Resource:
-    """What a path means that must be a resource.
-
-    Raises:
-        InvariantBroken: It is none.
-    """
-    resource = classify(path)
-    if resource is None:
-        raise InvariantBroken(f"no resource: {path}")
-    return resource
 
 
 def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made") -> PlanStale:

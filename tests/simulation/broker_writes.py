@@ -7,7 +7,7 @@ was answered. One that comes, drops a field and goes between two answers is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -101,7 +101,7 @@ class BrokerGroup:
         """Whether every one of them knows a newer field."""
         return all(name in known_to(version) for version in self.versions.values())
 
-    def as_told(self, told: dict[str, str]) -> bool:
+    def as_told(self, told: Mapping[str, str]) -> bool:
         """Whether an answer says how they are now."""
         return told == self.versions
 
@@ -298,9 +298,9 @@ class BrokerWriters:
             return True
         local = parts_of(site.daemon.driver).local
         versions, replica = local.versions, local.core.replica
-        if versions.unsettled or versions.rescan or versions.waiting or versions.trouble:
+        if versions.unsettled or versions.rescan or versions.waiting or versions.told.trouble:
             return True
-        if not site.brokers.as_told(versions.told) or replica.settings.brokers != Brokers(site.brokers.oldest):
+        if not site.brokers.as_told(versions.told.versions) or replica.settings.brokers != Brokers(site.brokers.oldest):
             return True
         return any(replica.owes(register) for register in site.disk.tables.registers.values())
 

@@ -136,7 +136,7 @@ class FieldRules:
         brokers = local.core.replica.settings.brokers
         steady = register.stored.revision == before[0].revision and not register.due and register.intent is None
         held = register.kept is not None and leaf in leaves_in(register.kept.store)
-        sure = brokers is not None and brokers.version == group.oldest and group.as_told(local.versions.told)
+        sure = brokers is not None and brokers.version == group.oldest and group.as_told(local.versions.told.versions)
         settled = not (local.versions.unsettled or local.versions.rescan) and local.watch.scanned
         if watch is None or not (steady and held and sure and settled and group.all_know(leaf[0])):
             return None

@@ -16,9 +16,8 @@ from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import REGISTERS, STORE
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
-from syncer.paths import tenant_of
+from syncer.paths import resource_at, tenant_of
 from syncer.plan.diffing import fingerprint
-from syncer.plan.operations import resource_at
 
 TAKEN_MS = 1_800_000_000_000
 

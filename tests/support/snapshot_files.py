@@ -15,9 +15,8 @@ from spark_snapshot.format.places import place
 from spark_snapshot.format.words import StampOrigin
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
-from syncer.paths import tenant_of
+from syncer.paths import resource_at, tenant_of
 from syncer.plan.diffing import fingerprint
-from syncer.plan.operations import resource_at
 
 NOW = 1_700_000_000_123
 SCHEMA = pa.schema(

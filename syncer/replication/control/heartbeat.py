@@ -62,7 +62,7 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         retold=control.gc.gaps.offer,
         refused=control.group.peers.refusals,
         generations=control.group.peers.generations,
-        brokers=control.local.versions.in_order[:BROKERS_TOLD],
+        brokers=control.local.versions.told.in_order[:BROKERS_TOLD],
     )
     told = within_bounds(beat, partial(_is_expected, control))
     _note_cut(control, beat, told)

@@ -58,7 +58,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "pending_writes": len(control.local.writes.in_flight),
         "signing": _signing(control),
         "clusters": sorted(control.local.clusters.names),
-        "brokers": dict(sorted(control.local.versions.told.items())),
+        "brokers": dict(sorted(control.local.versions.told.versions.items())),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": control.group.peers.disagreements(control.group.expected),
         "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in control.group.peers.report()],

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncer.conflict.fields.table import parse_version
+from syncer.admin.version_probe import BrokersTold
 from syncer.model import MetaPath, Millis, Revision
 
+NOBODY: Final = BrokersTold()
 KEPT: Final = 10_000
 """Paths that wait, or were vouched for, at most; beyond these it is asked again."""
 
@@ -20,8 +21,7 @@ class Absences:
     """What is known of the brokers, and what waits for that.
 
     Args:
-        told: Version of each broker, as told last.
-        trouble: Why that is not whole; empty: it is.
+        told: What the brokers said last.
         asked_at: When the last answer came; 0: never.
         waiting: Absences that wait, with the revision that was read.
         vouched: Absences that may be judged: all brokers were asked after that revision was read.
@@ -31,8 +31,7 @@ class Absences:
         incomplete_at: When that was begun last.
     """
 
-    told: dict[str, str] = field(default_factory=dict)
-    trouble: str = ""
+    told: BrokersTold = NOBODY
     asked_at: Millis = Millis(0)
     waiting: dict[MetaPath, Revision] = field(default_factory=dict)
     vouched: dict[MetaPath, Revision] = field(default_factory=dict)
@@ -40,12 +39,6 @@ class Absences:
     rescan: bool = False
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
-
-    @property
-    def in_order(self) -> tuple[str, ...]:
-        """The versions of the brokers, each once, the oldest first."""
-        known = {text: version for text in self.told.values() if (version := parse_version(text)) is not None}
-        return tuple(sorted(known, key=known.__getitem__))
 
     def doubt(self, path: MetaPath, revision: Revision) -> None:
         """An absence was read that would be a removal."""

@@ -34,7 +34,7 @@ def want(local: OwnStore, now: Millis) -> dict[MetaPath, Revision] | None:
     """The absences that wait for an answer, if it is time to ask; ``None``: it is not."""
     versions = local.versions
     since = now - versions.asked_at
-    whole = versions.asked_at and not versions.trouble
+    whole = versions.asked_at and not versions.told.trouble
     pause_ms = SOON_MS if not whole else AT_ONCE_MS if versions.waiting else AGAIN_MS
     if 0 <= since < pause_ms:
         return None
@@ -51,7 +51,7 @@ def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold
         now: Our clock.
     """
     versions = local.versions
-    versions.asked_at, versions.trouble, versions.told = now, told.trouble, dict(told.versions)
+    versions.asked_at, versions.told = now, told
     _tell(local)
     oldest = told.oldest
     if oldest is None:
@@ -72,13 +72,14 @@ def _tell(local: OwnStore) -> None:
     versions = local.versions
     local.telemetry.conditions.pop(UNTOLD, None)
     local.telemetry.conditions.pop(NEWER, None)
-    if versions.trouble and local.core.replica.settings.brokers is not None:
+    trouble = versions.told.trouble
+    if trouble and local.core.replica.settings.brokers is not None:
         waits = f"; {len(versions.waiting)} paths wait for it" if versions.waiting else ""
         local.telemetry.conditions[UNTOLD] = (
-            f"which versions of Pulsar the brokers here have is not known ({versions.trouble}), so no field that is "
+            f"which versions of Pulsar the brokers here have is not known ({trouble}), so no field that is "
             f"newer than {VERSIONS[0]} counts as removed{waits}"
         )
-    newest = max((v for text in versions.told.values() if (v := parse_version(text)) is not None), default=None)
+    newest = versions.told.newest
     if newest is not None and _beyond(newest):
         local.telemetry.conditions[NEWER] = (
             f"a broker here is newer than {VERSIONS[-1]}, the newest version known to this program: a field that came "

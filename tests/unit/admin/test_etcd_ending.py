@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.admin.etcd_ending import ending, newest, unsure
+from syncer.admin.etcd_ending import ending, unsure
 from syncer.admin.version_probe import BrokersTold
 
 
@@ -37,10 +37,3 @@ def test_where_nobody_can_tell_that_is_said_of_etcd_alone() -> None:
     assert "no [admin] is configured" in said
     assert unsure("zookeeper", nobody) is None
     assert unsure("etcd", told("4.0.8")) is None
-
-
-def test_the_newest_of_what_was_told() -> None:
-    found = newest(told("4.0.8", "4.2.4", "odd", "4.1.9"))
-    assert found is not None
-    assert found.numbers[:3] == (4, 2, 4)
-    assert newest(told()) is None

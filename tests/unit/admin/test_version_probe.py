@@ -160,3 +160,15 @@ def test_the_oldest_of_none_is_none() -> None:
     assert BrokersTold().oldest is None
     assert BrokersTold(versions={"a": "x"}).oldest is None
     assert BrokersTold(versions={"a": "4.2.4", "b": "4.0.8"}, trouble="why").oldest is None
+
+
+def test_the_newest_of_what_was_told() -> None:
+    told = BrokersTold(versions=dict(enumerate_brokers("4.0.8", "4.2.4", "odd", "4.1.9")))
+    assert told.newest is not None
+    assert told.newest.numbers[:3] == (4, 2, 4)
+    assert told.in_order == ("4.0.8", "4.1.9", "4.2.4")
+    assert BrokersTold().newest is None
+
+
+def enumerate_brokers(*versions: str) -> list[tuple[str, str]]:
+    return [(f"broker-{number}:8080", text) for number, text in enumerate(versions)]

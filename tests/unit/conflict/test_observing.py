@@ -8,10 +8,10 @@ import pytest
 
 from syncer.conflict.acts import Decision, DropHeld, Publish, Quarantine, RecordConflict
 from syncer.conflict.guards import Facts
-from syncer.conflict.observing import resource_of
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register, Wish
 from syncer.errors import InvariantBroken
 from syncer.model import EventType, MetaPath, Millis, Revision, Stamp, baseline_time
+from syncer.paths import resource_at
 from syncer.stores.contract import Put, Written
 from tests.property.strategies import NOW, encoded, tenant_digest
 from tests.unit.registers import (
@@ -472,7 +472,7 @@ def test_a_war_over_a_path_that_only_takes_changes_is_noticed() -> None:
 
 def test_a_register_of_no_resource_is_a_bug() -> None:
     with pytest.raises(InvariantBroken, match="no resource"):
-        resource_of(MetaPath("/admin/policies"))
+        resource_at(MetaPath("/admin/policies"))
     with pytest.raises(InvariantBroken, match="no resource"):
         replica().observe(Register(path=MetaPath("/admin")), entry(X), moment())
 
