@@ -43,7 +43,7 @@ _POM: Final = """\
   <dependencies>
     <dependency>
       <groupId>org.apache.pulsar</groupId>
-      <artifactId>pulsar-broker</artifactId>
+      <artifactId>{artifact}</artifactId>
       <version>{version}</version>
     </dependency>
   </dependencies>
@@ -100,14 +100,15 @@ def home_of(version: str) -> Path:
     return home
 
 
-def pom(version: str, bom: str) -> str:
-    """The project whose dependencies are all that a server needs.
+def pom(version: str, bom: str, artifact: str = "pulsar-broker") -> str:
+    """The project whose dependencies are all that an artifact of Pulsar needs.
 
     Args:
         version: Of Pulsar.
         bom: Artifact of Pulsar that settles the versions of its dependencies.
+        artifact: Which; the default is all that a server needs.
     """
-    return _POM.format(version=version, bom=bom)
+    return _POM.format(version=version, bom=bom, artifact=artifact)
 
 
 def named_jars(listing: str) -> dict[str, Path]:

@@ -355,15 +355,8 @@ def first_contacts(draw: st.DrawFn) -> tuple[Group, list[Document]]:
     return Group(ages), [draw(found) for _ in ages]
 
 
-@settings(max_examples=2 * settings().max_examples)
-@given(case=first_contacts(), data=st.data())
-def test_first_contact_loses_no_newer_field_in_whatever_order_regions_meet(
-    case: tuple[Group, list[Document]], data: st.DataObject
-) -> None:
-    group, documents = case
-    for place, document in zip(group.places, documents, strict=True):
-        place.put(document, Millis(NOW - 5))
-    steps = data.draw(st.lists(st.tuples(choices, st.sampled_from(["read", "said", "told", "brought"])), max_size=14))
+def play(group: Group, steps: list[tuple[int, str]], data: st.DataObject) -> None:
+    """Have regions read, say, hear what data draw, and bring their stores up to it, one step after the other."""
     for number, step in steps:
         place = group.places[number % len(group.places)]
         match step:
@@ -375,6 +368,18 @@ def test_first_contact_loses_no_newer_field_in_whatever_order_regions_meet(
                 group.take(place, data.draw(st.sampled_from(group.bus)))
             case "brought":
                 group.bring(place)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(case=first_contacts(), data=st.data())
+def test_first_contact_loses_no_newer_field_in_whatever_order_regions_meet(
+    case: tuple[Group, list[Document]], data: st.DataObject
+) -> None:
+    group, documents = case
+    for place, document in zip(group.places, documents, strict=True):
+        place.put(document, Millis(NOW - 5))
+    steps = data.draw(st.lists(st.tuples(choices, st.sampled_from(["read", "said", "told", "brought"])), max_size=14))
+    play(group, steps, data)
     group.settle()
     final = group.check_equal()
     for document in documents:
@@ -433,17 +438,7 @@ def test_what_was_removed_never_rises_by_the_first_contact_with_others(
     steps = st.lists(st.tuples(choices, st.sampled_from(["read", "said", "told", "brought"])), max_size=10)
     removed = False
     for part in (data.draw(steps), data.draw(steps)):
-        for number, step in part:
-            place = group.places[number % len(group.places)]
-            match step:
-                case "read":
-                    group.observe(place)
-                case "said":
-                    group.flush(place)
-                case "told" if group.bus:
-                    group.take(place, data.draw(st.sampled_from(group.bus)))
-                case "brought":
-                    group.bring(place)
+        play(group, part, data)
         if not removed:
             group.first_scan_done = removed = True
             for place in group.places:

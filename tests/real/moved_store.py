@@ -23,6 +23,7 @@ from syncer.stores.contract import MetadataStore, Put
 from tests.shell.on_bus import changes_on
 from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant, until
 
+FENCE: Final = MetaPath("/pulsar-syncer/east/fence")
 TOPIC: Final = MetaPath("/admin/partitioned-topics/acme/orders/persistent/created")
 BUNDLES: Final = b'{"boundaries":["0x0","0x8","0xf"],"numBundles":2}'
 POLICIES: Final = b'{"replication_clusters":["east","west"],"bundles":%s}' % BUNDLES

@@ -10,9 +10,9 @@ import pytest
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
-from syncer.model import MetaPath
 from tests.real.moved_store import (
     BUNDLES,
+    FENCE,
     begin,
     compared,
     declare,
@@ -31,8 +31,6 @@ from tests.real.moved_store import (
 from tests.shell.region import NAMESPACE, Site, heard, until
 
 pytestmark = [pytest.mark.real("etcd", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(300)]
-
-FENCE = MetaPath("/pulsar-syncer/east/fence")
 
 
 async def test_a_region_leaves_etcd_and_its_peers_notice_nothing(

@@ -12,13 +12,12 @@ from typing import Final
 import pytest
 
 from deploy.lab.assembled import home_of
-from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
-from deploy.lab.region import LabRegion
+from deploy.lab.pulsar import StoreKind
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from syncer.model import MetaPath
 from tests.conftest import require
 from tests.support.synced import eventually
-from tests.versions.edits_both_ways import MixedPair, each_way
+from tests.versions.edits_both_ways import MixedPair, each_way, pair_of
 
 NEW, OLD = "5.0.0-M1", "4.2.4"
 EAST, WEST = 0, 1
@@ -35,25 +34,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedPair]:
     """Both clusters, and a daemon beside each."""
     require(java, pulsar_home, etcd_binary, lambda: home_of(NEW), lambda: home_of(OLD))
     place = tmp_path_factory.mktemp("mixed")
-    clusters = [
-        PulsarCluster(place / name, ClusterSettings(name=name, store=store, version=version), leashed=True)
-        for name, store, version in (("us-east", StoreKind.ZOOKEEPER, NEW), ("us-west", StoreKind.ETCD, OLD))
-    ]
-    regions = []
-    try:
-        bring_up(clusters)
-        regions = [
-            LabRegion.beside(each, place / f"{each.name}-syncer", admin={"url": each.admin_url}) for each in clusters
-        ]
-        regions[EAST].init_topic(clusters)
-        for region in regions:
-            region.start()
-        yield MixedPair(clusters, regions)
-    finally:
-        for region in regions:
-            region.stop()
-        for cluster in clusters:
-            cluster.stop()
+    with pair_of(place, (NEW, OLD), (StoreKind.ZOOKEEPER, StoreKind.ETCD)) as pair:
+        yield pair
 
 
 def test_what_a_version_writes_by_itself_is_no_difference(mixed: MixedPair) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 from kazoo.client import KazooClient
 
 from deploy.lab.zookeeper import ZooKeeperServer
-from syncer.model import MetaPath
 from syncer.replication.local.store_migration import FLAG, IN_MIGRATION, MIGRATED
 from tests.real.moved_store import (
+    FENCE,
     TOPIC,
     begin,
     compared,
@@ -31,8 +32,6 @@ from tests.real.moved_store import (
 from tests.shell.region import NAMESPACE, TENANT, Site, heard, tenant, until
 
 pytestmark = [pytest.mark.real("zookeeper"), pytest.mark.slow, pytest.mark.timeout(300)]
-
-FENCE = MetaPath("/pulsar-syncer/east/fence")
 
 
 @pytest.fixture
@@ -68,20 +67,29 @@ def copy(source: dict[str, Any], target: dict[str, Any], *, but: str = "") -> No
             each.close()
 
 
+@asynccontextmanager
+async def two_places(
+    folder: Path, store: dict[str, Any], copied: dict[str, Any]
+) -> AsyncIterator[tuple[Site, Site, Site]]:
+    """A region at its store and, with the same database, at the copy of that; and a peer that runs."""
+    with sites(folder) as make:
+        before, after = make("east", "east", store=store), make("east", "east", store=copied)
+        west = make("west", "west")
+        async with west.running():
+            yield before, after, west
+
+
 async def test_a_daemon_goes_on_at_the_copy_of_its_store(
     zookeeper_server: ZooKeeperServer, second_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
     store, copied = (zookeeper_at(each.hosts, "moved") for each in (zookeeper_server, second_server))
-    with sites(tmp_path) as make:
-        before, after = make("east", "east", store=store), make("east", "east", store=copied)
-        west = make("west", "west")
-        async with west.running():
-            async with before.running(), opened(before.config()) as old:
-                await begin(before, west, old)
-                await until(lambda: compared(before, "west") == "equal", "nothing is on its way")
-            await anyio.to_thread.run_sync(copy, store, copied)
-            async with opened(after.config()) as new:
-                await goes_on(after, west, new)
+    async with two_places(tmp_path, store, copied) as (before, after, west):
+        async with before.running(), opened(before.config()) as old:
+            await begin(before, west, old)
+            await until(lambda: compared(before, "west") == "equal", "nothing is on its way")
+        await anyio.to_thread.run_sync(copy, store, copied)
+        async with opened(after.config()) as new:
+            await goes_on(after, west, new)
 
 
 async def goes_on(after: Site, west: Site, new: Any) -> None:
@@ -102,19 +110,16 @@ async def test_what_the_copy_lacks_is_no_delete_before_an_operator_says_so(
     zookeeper_server: ZooKeeperServer, second_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
     store, copied = (zookeeper_at(each.hosts, "short") for each in (zookeeper_server, second_server))
-    with sites(tmp_path) as make:
-        before, after = make("east", "east", store=store), make("east", "east", store=copied)
-        west = make("west", "west")
-        async with west.running():
-            async with before.running(), opened(before.config()) as old:
-                await begin(before, west, old)
-            await anyio.to_thread.run_sync(lambda: copy(store, copied, but=TOPIC))
-            async with opened(after.config()) as new, after.running():
-                await until(lambda: TOPIC in after.holds(), "it is held")
-                assert "in place of its former one" in (after.holds()[TOPIC].hold.detail or "")
-                await put(new, TENANT, tenant("ops", "night"))
-                await until(lambda: west.get(TENANT) == tenant("ops", "night"), "the rest goes on")
-                assert west.get(TOPIC) is not None
+    async with two_places(tmp_path, store, copied) as (before, after, west):
+        async with before.running(), opened(before.config()) as old:
+            await begin(before, west, old)
+        await anyio.to_thread.run_sync(lambda: copy(store, copied, but=TOPIC))
+        async with opened(after.config()) as new, after.running():
+            await until(lambda: TOPIC in after.holds(), "it is held")
+            assert "in place of its former one" in (after.holds()[TOPIC].hold.detail or "")
+            await put(new, TENANT, tenant("ops", "night"))
+            await until(lambda: west.get(TENANT) == tenant("ops", "night"), "the rest goes on")
+            assert west.get(TOPIC) is not None
 
 
 async def test_nothing_is_written_to_a_store_that_pulsar_copies_away(
@@ -122,35 +127,32 @@ async def test_nothing_is_written_to_a_store_that_pulsar_copies_away(
 ) -> None:
     store, copied = (zookeeper_at(each.hosts, "copying") for each in (zookeeper_server, second_server))
     target = f"zk:{second_server.hosts}"
-    with sites(tmp_path) as make:
-        before, after = make("east", "east", store=store), make("east", "east", store=copied)
-        west = make("west", "west")
-        async with west.running():
-            async with before.running(), opened(before.config()) as old:
-                await begin(before, west, old)
-                await until(lambda: compared(before, "west") == "equal", "nothing is on its way")
-                for phase in ("PREPARATION", "COPYING"):
-                    await put(old, FLAG, b'{"phase":"%s","targetUrl":"%s"}' % (phase.encode(), target.encode()))
-                    await until(partial(_says, before, phase), phase)
-                fence = await fence_of(old, "east")
-                west.writer.put(TOPIC, b'{"partitions":9}')
-                await put(old, NAMESPACE, b'{"replication_clusters":["east","west"],"message_ttl_in_seconds":7}')
-                await until(lambda: b"message_ttl_in_seconds" in (west.get(NAMESPACE) or b""), "changes are told")
-                await until(lambda: "1 write waits" in before.conditions()[IN_MIGRATION], "what waits is counted")
-                assert (await held(old))[TOPIC] == b'{"partitions":4}'
-                assert await fence_of(old, "east") == fence, "not even the fence was written"
-                await put(old, FLAG, b'{"phase":"COMPLETED","targetUrl":"%s"}' % target.encode())
-                await until(lambda: target in before.conditions().get(MIGRATED, ""), "it says what to do")
-            async with before.running():  # started again by mistake, at the former store
-                await until(lambda: target in before.conditions().get(MIGRATED, ""), "it says so again")
-                assert fence_at(zookeeper_server, store) == fence, "no fence is raised"
-            await anyio.to_thread.run_sync(lambda: copy(store, copied, but="/pulsar"))
-            async with opened(after.config()) as new, after.running():
-                with anyio.fail_after(60):
-                    while (await held(new))[TOPIC] != b'{"partitions":9}':  # noqa: ASYNC110
-                        await anyio.sleep(0.1)
-                await until(lambda: not {IN_MIGRATION, MIGRATED} & after.conditions().keys(), "all is well")
-                await flows(new, west)
+    async with two_places(tmp_path, store, copied) as (before, after, west):
+        async with before.running(), opened(before.config()) as old:
+            await begin(before, west, old)
+            await until(lambda: compared(before, "west") == "equal", "nothing is on its way")
+            for phase in ("PREPARATION", "COPYING"):
+                await put(old, FLAG, b'{"phase":"%s","targetUrl":"%s"}' % (phase.encode(), target.encode()))
+                await until(partial(_says, before, phase), phase)
+            fence = await fence_of(old, "east")
+            west.writer.put(TOPIC, b'{"partitions":9}')
+            await put(old, NAMESPACE, b'{"replication_clusters":["east","west"],"message_ttl_in_seconds":7}')
+            await until(lambda: b"message_ttl_in_seconds" in (west.get(NAMESPACE) or b""), "changes are told")
+            await until(lambda: "1 write waits" in before.conditions()[IN_MIGRATION], "what waits is counted")
+            assert (await held(old))[TOPIC] == b'{"partitions":4}'
+            assert await fence_of(old, "east") == fence, "not even the fence was written"
+            await put(old, FLAG, b'{"phase":"COMPLETED","targetUrl":"%s"}' % target.encode())
+            await until(lambda: target in before.conditions().get(MIGRATED, ""), "it says what to do")
+        async with before.running():  # started again by mistake, at the former store
+            await until(lambda: target in before.conditions().get(MIGRATED, ""), "it says so again")
+            assert fence_at(zookeeper_server, store) == fence, "no fence is raised"
+        await anyio.to_thread.run_sync(lambda: copy(store, copied, but="/pulsar"))
+        async with opened(after.config()) as new, after.running():
+            with anyio.fail_after(60):
+                while (await held(new))[TOPIC] != b'{"partitions":9}':  # noqa: ASYNC110
+                    await anyio.sleep(0.1)
+            await until(lambda: not {IN_MIGRATION, MIGRATED} & after.conditions().keys(), "all is well")
+            await flows(new, west)
 
 
 def _says(site: Site, phase: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from deploy.lab.assembled import pom
 from deploy.lab.jvm import Jvm
 from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, java, java_compiler, run_maven
 from syncer.conflict.fields.table import BrokerVersion, parse_version
@@ -20,20 +21,6 @@ SOURCE: Final = Path(__file__).with_name("FieldsOfClasses.java")
 RUN_TIMEOUT_S: Final = 120.0
 FIRST_WITH_DEPENDENCIES: Final = BrokerVersion((5, 0, 0, 0), 0)
 """Since then the parent manages no versions; an artifact of its own does."""
-POM: Final = """\
-<project><modelVersion>4.0.0</modelVersion>
-  <groupId>lab</groupId><artifactId>pulsar-classes</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencyManagement><dependencies><dependency>
-    <groupId>org.apache.pulsar</groupId><artifactId>{managing}</artifactId><version>{version}</version>
-    <type>pom</type><scope>import</scope>
-  </dependency></dependencies></dependencyManagement>
-  <dependencies><dependency>
-    <groupId>org.apache.pulsar</groupId><artifactId>pulsar-common</artifactId><version>{version}</version>
-  </dependency></dependencies>
-</project>
-"""
-"""The artifact that manages versions is imported: without it the jars of Jackson do not fit each other."""
-
 Documents = Mapping[str, Any]
 """By the kinds of documents."""
 
@@ -86,7 +73,7 @@ def class_jars(version: str) -> Path:
 
 def _fetch(version: str, parsed: BrokerVersion, work: Path) -> Path:
     managing = "pulsar" if parsed < FIRST_WITH_DEPENDENCIES else "pulsar-dependencies"
-    (work / "pom.xml").write_text(POM.format(managing=managing, version=version), encoding="utf-8")
+    (work / "pom.xml").write_text(pom(version, managing, "pulsar-common"), encoding="utf-8")
     jars = work / "jars"
     goal = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={jars}")
     run_maven(*goal, wanted=f"the classes of Pulsar {version}", directory=work)

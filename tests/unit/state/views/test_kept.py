@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from syncer.conflict.fields.kept import KeptFields
 from syncer.model import MetaPath
 from syncer.state.sql.database import SqlState
 from syncer.state.views.kept import PATHS_OF_ONE_QUERY
 from syncer.state.views.region import Views
-from tests.unit.state.test_contract import EAST, living
+from tests.unit.state.test_contract import living
 
 GONE = KeptFields({"there": 1}, {"gone": {"deep": [1, 2**70]}})
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'state.db'}"
-
-
-@pytest.fixture
-def state(url: str) -> Iterator[SqlState]:
-    with closing(SqlState.open(url, EAST)) as opened:
-        opened.activate()
-        yield opened
-
-
-@pytest.fixture
-def views(state: SqlState, url: str) -> Iterator[Views]:
-    with closing(Views.open(url)) as opened:
-        yield opened
 
 
 def test_only_what_the_store_lacks_is_read_in_pages(state: SqlState, views: Views) -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from syncer.conflict.acts import RecordConflict
 from syncer.conflict.register import Hold, HoldReason
@@ -18,24 +13,6 @@ from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.state.views.standing import FROM_THE_FUTURE
 from tests.unit.state.test_contract import EAST, T0, event, living, stamp
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'state.db'}"
-
-
-@pytest.fixture
-def state(url: str) -> Iterator[SqlState]:
-    with closing(SqlState.open(url, EAST)) as opened:
-        opened.activate()
-        yield opened
-
-
-@pytest.fixture
-def views(state: SqlState, url: str) -> Iterator[Views]:
-    with closing(Views.open(url)) as opened:
-        yield opened
 
 
 def test_where_nothing_waits_nothing_stands(views: Views) -> None:
