@@ -36,7 +36,7 @@ servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd, PostgreSQL) t
 
 .PHONY: releases
 releases: servers ## Assemble the other versions of Pulsar that tests run beside each other (4.2.4 and 5.0.0-M1; 700 MB)
-	@$(BIN)/python -c 'from deploy.lab.assembled import home_of; from deploy.lab.versions import RELEASES; print(*map(home_of, RELEASES), sep="\n")'
+	@$(BIN)/python -c 'from deploy.lab.releases.assembled import home_of; from deploy.lab.releases.versions import RELEASES; print(*map(home_of, RELEASES), sep="\n")'
 
 .PHONY: browser
 browser: setup ## Fetch Chromium, in which a test lays out the page of a comparison

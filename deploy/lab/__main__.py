@@ -23,12 +23,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.lab.assembled import home_of
 from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, StoreKind, bring_up, share_namespace
 from deploy.lab.pulsar_admin import pulsar_admin
+from deploy.lab.releases.assembled import home_of
+from deploy.lab.releases.versions import RELEASES, VersionRefused, release
 from deploy.lab.software import PULSAR_VERSION, SoftwareMissing, etcd_binary, java, pulsar_home
-from deploy.lab.versions import RELEASES, VersionRefused, release
 
 DEFAULT_CLUSTERS = ("us-east:zookeeper", "us-west:etcd")
 

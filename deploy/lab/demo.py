@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from deploy.lab.assembled import home_of
-from deploy.lab.playing import play
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
+from deploy.lab.releases.assembled import home_of
+from deploy.lab.releases.versions import VersionRefused, release
 from deploy.lab.software import PULSAR_VERSION
-from deploy.lab.story import BOTH, EAST, WEST, Story
-from deploy.lab.versions import VersionRefused, release
+from deploy.lab.stories.playing import play
+from deploy.lab.stories.two_clusters import BOTH, EAST, WEST, Story
 from syncer.demo.screen import Screen
 
 

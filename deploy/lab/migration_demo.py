@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from deploy.lab.migration_story import MigrationStory
-from deploy.lab.playing import play
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, bring_up
 from deploy.lab.region import LabRegion
+from deploy.lab.stories.migration import MigrationStory
+from deploy.lab.stories.playing import play
 from syncer.demo.screen import Screen
 
 

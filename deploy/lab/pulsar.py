@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerFailed, ServerProcess, resident_bytes
+from deploy.lab.releases.assembled import home_of
+from deploy.lab.releases.versions import release
 from deploy.lab.software import PULSAR_VERSION, java
-from deploy.lab.versions import release
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 
 READY_TIMEOUT_S: Final = 180.0

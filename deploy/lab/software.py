@@ -68,7 +68,7 @@ def java() -> Path:
 def pulsar_home() -> Path:
     """The unpacked Pulsar distribution; fetched once (245 MB) when it is not there. ``PULSAR_HOME`` names another one.
 
-    Homes of other versions are in :mod:`deploy.lab.assembled`.
+    Homes of other versions are in :mod:`deploy.lab.releases.assembled`.
 
     Raises:
         SoftwareMissing: It cannot be fetched, or what was fetched is not what was released.

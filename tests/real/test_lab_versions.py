@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
+from deploy.lab.releases.assembled import home_of
+from deploy.lab.releases.versions import RELEASES
 from deploy.lab.software import etcd_binary, java
-from deploy.lab.versions import RELEASES
 from deploy.lab.waiting import wait_for
 from tests.conftest import require
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from deploy.lab.assembled import home_of
 from deploy.lab.pulsar import StoreKind
+from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from syncer.model import MetaPath
 from tests.conftest import require

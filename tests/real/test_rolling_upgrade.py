@@ -19,11 +19,11 @@ import anyio
 import pytest
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.brokers.settings import BrokersSettings
 from deploy.lab.pulsar import StoreKind
 from deploy.lab.region import BUS_TOPIC, LabRegion
+from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from deploy.lab.waiting import wait_for
 from syncer.config import Config

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from deploy.lab.assembled import pom
 from deploy.lab.jvm import Jvm
+from deploy.lab.releases.assembled import pom
 from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, java, java_compiler, run_maven
 from syncer.conflict.fields.table import BrokerVersion, parse_version
 

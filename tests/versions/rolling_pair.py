@@ -17,7 +17,7 @@ from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion
-from deploy.lab.versions import RELEASES
+from deploy.lab.releases.versions import RELEASES
 from deploy.lab.waiting import wait_for
 from syncer.conflict.fields.table import VERSIONS
 from tests.versions.edits_both_ways import MixedPair, knows

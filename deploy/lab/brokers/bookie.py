@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Final
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BOOKIE_SETTINGS, laid_over, pulsar_environment
+from deploy.lab.releases.assembled import home_of
 from deploy.lab.server import Server
 from deploy.lab.software import PULSAR_VERSION
 from deploy.lab.zookeeper import ZooKeeperServer

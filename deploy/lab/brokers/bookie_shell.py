@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from deploy.lab.assembled import home_of
 from deploy.lab.jvm import Jvm
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import pulsar_environment
+from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import PULSAR_VERSION
 
 COMMAND_S: Final = 90.0

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.brokers.cpu_group import CpuGroup
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command
 from deploy.lab.pulsar import PulsarCluster, laid_over
+from deploy.lab.releases.assembled import home_of
+from deploy.lab.releases.versions import release
 from deploy.lab.server import Server
 from deploy.lab.software import PULSAR_VERSION
-from deploy.lab.versions import release
 
 
 class Broker(Server):

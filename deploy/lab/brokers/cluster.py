@@ -12,7 +12,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from deploy.lab import rest
-from deploy.lab.assembled import home_of
 from deploy.lab.brokers.bookie import Bookie
 from deploy.lab.brokers.bookie_shell import BookieShell
 from deploy.lab.brokers.broker import Broker
@@ -23,6 +22,7 @@ from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BROKER_SETTINGS, StoreKind, pulsar_environment
+from deploy.lab.releases.assembled import home_of
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 

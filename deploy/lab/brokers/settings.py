@@ -9,8 +9,8 @@ from typing import Final
 
 from deploy.lab.brokers.bookie import BookieSettings
 from deploy.lab.pulsar import StoreKind
+from deploy.lab.releases.versions import release
 from deploy.lab.software import PULSAR_VERSION
-from deploy.lab.versions import release
 
 _EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
 OWN: Final[Mapping[str, str]] = {

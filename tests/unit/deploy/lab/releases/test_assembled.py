@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 import pytest
 
 from deploy.lab import __main__ as command_line
-from deploy.lab import assembled, demo, software
+from deploy.lab import demo, software
 from deploy.lab.brokers.settings import BrokersSettings
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
+from deploy.lab.releases import assembled
+from deploy.lab.releases.versions import RELEASES, VersionRefused, release
 from deploy.lab.software import PULSAR_VERSION, SoftwareMissing
-from deploy.lab.versions import RELEASES, VersionRefused, release
 
 NEW = "5.0.0-M1"
 

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from deploy.lab.releases.versions import release
 from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, pulsar_home, run_maven
-from deploy.lab.versions import release
 
 _LAYOUT: Final = 1
 """Counts up when homes are put together in another way: one of before is not taken for one of now."""
