@@ -232,6 +232,17 @@ class MigrationBlockDocument(Document):
     remedy: str
 
 
+class MigrationBrokerDocument(Document):
+    """A broker that was not well when it was asked for its health last."""
+
+    cluster: Literal["blue", "green"]
+    broker: str = Field(description="Its address as the cluster lists it.")
+    state: Literal["deadlocked", "unwell", "silent"] = Field(
+        description="deadlocked: only a restart of it helps; silent: it does not answer."
+    )
+    said: str = Field(description="Its own words; of a silent one, why there are none.")
+
+
 class MigrationStatusDocument(Document):
     """``syncer migration status``."""
 
@@ -255,6 +266,9 @@ class MigrationStatusDocument(Document):
     moved: int = Field(description="Steps whose clients were moved; the canary is the first.")
     waves: list[MigrationWaveDocument]
     blue_seen: MigrationBlueDocument | None = Field(description="null: nothing is marked, or no daemon carries it.")
+    ill: list[MigrationBrokerDocument] = Field(
+        default=[], description="Brokers that are not well, which the migration may wait for: the first 20."
+    )
     undoable: list[MigrationUndoDocument] = Field(description="As was said when a rollback was looked at last.")
     blocking: list[MigrationBlockDocument] = Field(description="Checks that do not hold: the first 20 findings.")
     asked_by: str

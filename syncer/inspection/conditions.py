@@ -100,6 +100,9 @@ WEIGHTS: Final = {
     # the migration of a cluster's clients
     "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),
     "migration-paused": _alarm("see why and what to do, then resume it", "syncer migration status"),
+    "migration-broker-deadlocked": _alarm(
+        "restart the broker that the message names; the migration goes on by itself", "syncer migration status"
+    ),
     "migration-troubled": _alarm(
         "mend what the message says; it is taken up again by itself", "syncer migration status"
     ),

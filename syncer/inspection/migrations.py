@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from syncer.documents.migration import (
     MigrationBlockDocument,
     MigrationBlueDocument,
+    MigrationBrokerDocument,
     MigrationClusterDocument,
     MigrationEventDocument,
     MigrationEventList,
@@ -148,6 +149,7 @@ def migration_status(views: Views, number: int | None = None) -> MigrationStatus
         moved=run.moved,
         waves=[_wave(number, names, verdicts.get(number)) for number, names in enumerate(steps_of(plan.scope))],
         blue_seen=_blue(live) if live and run.marked else None,
+        ill=[MigrationBrokerDocument(**each) for each in live.get("ill", ())],
         undoable=undoable,
         blocking=[MigrationBlockDocument(**each) for each in live.get("blocking", ())],
         asked_by=migration.asked_by,

@@ -12,6 +12,9 @@ import anyio.lowlevel
 import pytest
 
 from syncer.admin.calls import AdminRefused
+from syncer.cli.render.migration_status import show_status
+from syncer.cli.render.output import Format
+from syncer.documents.migration import MigrationBrokerDocument
 from syncer.errors import Fenced, NotFound
 from syncer.inspection.migrations import migration_list, migration_status
 from syncer.migration.migration_plan import MigrationPlan
@@ -296,6 +299,35 @@ async def test_credentials_that_expire_pause_it_with_their_code(scene: Scene, mo
         stop = migration_status(scene.views).stop
         assert stop is not None
         assert stop.code == "admin-access-denied"
+
+
+async def test_a_deadlocked_broker_is_shown_with_its_words_until_it_was_restarted(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = await scene.control.plan()
+    broker = scene.control.play.blue.brokers[0]
+    async with scene.active() as service:
+        await scene.start(plan)
+        await scene.phase("guarded")
+        assert (await scene.command("go")).state is OperationState.DONE
+        await scene.phase("soaking")
+        broker.deadlocked = True
+        (told,) = await scene.until(lambda: _ill(service))
+        assert (told["broker"], told["state"]) == (broker.address, "deadlocked")
+        assert codes(service) == ["migration-broker-deadlocked"]
+        ill = [MigrationBrokerDocument.model_validate(told)]
+        show_status(migration_status(scene.views).model_copy(update={"ill": ill}), Format.TABLE)
+        shown = f"! broker {broker.address} of blue is deadlocked: restart it (Deadlocked threads detected.)"
+        assert shown in capsys.readouterr().out
+        broker.restart(500)
+        await scene.until(lambda: not _ill(service))
+        assert codes(service) == ["migration-waits"]
+
+
+def _ill(service: MigrationService) -> list[dict[str, str]]:
+    report: Any = service.report()
+    found: list[dict[str, str]] = report["ill"]
+    return found
 
 
 async def test_a_daemon_that_observes_moves_nobody(scene: Scene) -> None:

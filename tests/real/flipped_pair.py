@@ -15,8 +15,11 @@ from deploy.lab.traffic.loads import TopicLoad
 from deploy.lab.traffic.traffic import ClusterTraffic
 from syncer.admin.client import AdminClient
 from syncer.migration.brake import FlipTiming
+from syncer.migration.broker_health import deadlocked
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.running.clock import WallClock
+from syncer.migration.running.control.calls import RecordedCalls
+from syncer.migration.running.control.examining import BrokerExamination
 from syncer.migration.running.flip import Flip
 from syncer.migration.running.former import FormerValues
 from syncer.migration.running.guard import Guard
@@ -65,8 +68,14 @@ class FlippedPair:
                     await calls.create_subscription_at_earliest(load.topic, kind.name)
 
     async def flip(self, namespace: str, loads: Sequence[TopicLoad]) -> tuple[FlipReport, TrafficAccount]:
-        """Load the namespace, move it, and let its clients give account."""
+        """Load the namespace, move it, and let its clients give account.
+
+        Raises:
+            AssertionError: A broker of blue is deadlocked, which is Pulsar's doing: it is named, with its words.
+        """
         clock, blue = WallClock(), self.sides[BLUE]
+        examination = BrokerExamination("blue", BLUE, blue, clock, tell)
+        calls = RecordedCalls(blue, clock, examination.unanswered)
         await self.make(namespace, loads)
         for each in self._look_ahead:
             await each.hold()
@@ -74,13 +83,16 @@ class FlippedPair:
             BLUE, self.green_urls, [namespace]
         )
         assert guarded.holds
-        flip = Flip(blue, self.sides[GREEN], clock, self.journal, TIMING)
+        flip = Flip(calls, self.sides[GREEN], clock, self.journal, TIMING)
         with ClusterTraffic(self.service_url, loads, self._folder) as traffic:
             await anyio.sleep(LOADED_S)
             traffic.gaps_from_now()
             report = await flip.flip([namespace])
             await anyio.sleep(LOADED_S)
-            return report, await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+            account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        ill = deadlocked(await examination.look())
+        assert not ill, ([each.words for each in ill], report, account)
+        return report, account
 
     async def release(self) -> None:
         """Let both do as before."""
@@ -90,3 +102,8 @@ class FlippedPair:
         former = FormerValues(blue, clock, self.journal)
         await former.load()
         await Guard(blue, clock, former).release()
+
+
+async def tell(event: str, **what: object) -> None:
+    """Print what was noted."""
+    print(event, what)

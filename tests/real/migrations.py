@@ -7,12 +7,16 @@ from contextlib import suppress
 from typing import Any, Final
 
 import anyio
+import anyio.to_thread
 
+from deploy.lab.pulsar import Part
+from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.loads import TopicLoad
 from syncer.admin.client import AdminClient
-from syncer.errors import PreconditionFailed
-from syncer.migration.course import MigrationCommand, MigrationStop
-from syncer.migration.evidence import ClusterUrls, base_of
+from syncer.errors import AdminError, PreconditionFailed
+from syncer.migration.broker_health import BrokerHealth, deadlocked
+from syncer.migration.course import MigrationCommand, MigrationStop, StopCode
+from syncer.migration.evidence import ClusterUrls, base_of, namespace_of
 from syncer.migration.migration_plan import MigrationPlan, MigrationWish
 from syncer.migration.phases import MigrationPhase
 from syncer.migration.reading.pair import MigrationSide
@@ -21,6 +25,8 @@ from syncer.migration.running.clock import WallClock
 from syncer.migration.running.control.controller import Controller, MigrationState
 from syncer.migration.running.former import FormerValues, Setting
 from syncer.migration.scope import MigrationBounds, MigrationScope, Overrides
+from syncer.migration.topics import READ
+from syncer.replacing import replace
 from tests.conftest import PulsarPair
 from tests.migration.controllers import MemoryRecord
 from tests.migration.flips import Killed, MemoryJournal
@@ -30,6 +36,7 @@ GREEN: Final = "us-west"
 BOUNDS: Final = MigrationBounds(drain_s=60, soak_s=3)
 _POLL_S: Final = 0.2
 _PATIENCE_S: Final = 120.0
+_UNMARKED_S: Final = 15.0
 _SHOWN: Final = 30
 _TOLD: Final = 300
 
@@ -74,6 +81,9 @@ class RealMigration:
         green: Green's.
         waves: Namespaces of each wave, the canary first.
         migration: Its id.
+
+    Attributes:
+        deadlocks: What brokers have said whose threads waited for each other, and which were restarted for that.
     """
 
     def __init__(
@@ -86,6 +96,8 @@ class RealMigration:
         self.journal = MemoryJournal()
         self.record = MemoryRecord(migration)
         self.controller: Controller | None = None
+        self.deadlocks: list[str] = []
+        self._lab = {"blue": pair.clusters[BLUE], "green": pair.clusters[GREEN]}
         self._clients = (blue, green)
         self._settings: dict[str, dict[str, str]] = {}
 
@@ -147,21 +159,63 @@ class RealMigration:
             client.dead = dead
 
     async def until(self, holds: Holds, what: str) -> MigrationState:
-        """Wait until something can be seen of the migration.
+        """Wait until something can be seen of the migration; a broker that it names as deadlocked is restarted.
 
         Raises:
             AssertionError: It could not in time; what is seen is told.
         """
-        with anyio.move_on_after(_PATIENCE_S):
+        with anyio.move_on_after(_PATIENCE_S) as patience:
             while True:
                 with suppress(PreconditionFailed):  # it was not loaded yet
-                    if self.controller is not None and holds(self.controller.status()):
-                        return self.controller.status()
+                    if self.controller is not None:
+                        if await self._heed_deadlock(self.controller):
+                            patience.deadline = anyio.current_time() + _PATIENCE_S
+                        elif holds(self.controller.status()):
+                            return self.controller.status()
                 await anyio.sleep(_POLL_S)
         assert self.controller is not None
         for event in self.journal.events[-_SHOWN:]:
             print({name: str(value)[:_TOLD] for name, value in event.items()})
-        raise AssertionError(f"not in time: {what}; {self.controller.status()}")
+        raise AssertionError(f"not in time: {what}; {self.deadlocks=}; {self.controller.status()}")
+
+    async def _heed_deadlock(self, controller: Controller) -> bool:
+        """Do what the migration says where a broker is deadlocked, which is Pulsar's doing; whether it was so."""
+        state = controller.status()
+        found = deadlocked(state.ill)
+        for each in found:
+            self.deadlocks.append(each.words)
+            print("restarted:", each.words)
+            unread = {namespace_of(name) for name, how in state.watched.states.items() if how not in READ}
+            await self._restart(each, sorted(unread) if each.cluster == "blue" else ())
+
+        async def well() -> bool:
+            return not deadlocked(controller.status().ill)
+
+        await eventually(well, _POLL_S)
+        run = controller.status().run
+        if run.stop is None or run.stop.code != StopCode.DEADLOCKED or run.asked:
+            return bool(found)
+        await controller.ask(MigrationCommand.RESUME, "ann", "the broker was restarted")
+        return True
+
+    async def _restart(self, health: BrokerHealth, unread: Sequence[str]) -> None:
+        """Restart a broker, with the marks of namespaces off that were not read yet."""
+        with anyio.move_on_after(_UNMARKED_S), suppress(AdminError):
+            for name in unread:
+                await self.blue.calls.mark_namespace(name, migrated=False)
+        cluster = self._lab[health.cluster]
+        await anyio.to_thread.run_sync(cluster.kill, Part.BROKER)
+        await anyio.to_thread.run_sync(cluster.start, Part.BROKER)
+
+    def see_unharmed(self, account: TrafficAccount) -> None:
+        """See that no client was harmed; of a broker that was killed, what was on its way may come twice.
+
+        Raises:
+            AssertionError: One was.
+        """
+        if self.deadlocks:
+            account = replace(account, doubled={})
+        assert account.unharmed, f"{account}: {account!r}; {self.deadlocks=}"
 
     async def ask(self, command: MigrationCommand, why: str = "it looks well") -> None:
         """Ask as an operator."""
@@ -196,7 +250,7 @@ class RealMigration:
         """Wait until a command is waited for, with nothing in the way and nothing asked before."""
 
         def waits(state: MigrationState) -> bool:
-            assert state.run.stop is None, state
+            assert state.run.stop is None, (self.deadlocks, state)
             return command in state.due.waits_for and not state.run.asked
 
         return await self.until(waits, f"{command} is waited for")

@@ -13,10 +13,15 @@ import pytest
 
 from deploy.lab.pulsar import PulsarCluster
 from syncer.admin.client import AdminClient, AdminSettings
+from syncer.migration.broker_health import HealthState
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.running.clock import WallClock
+from syncer.migration.running.control import examining
+from syncer.migration.running.control.examining import BrokerExamination
 from tests.conftest import PulsarPair
 from tests.migration.admin_contract import AdminContract, MigrationWorld
+from tests.real.flipped_pair import tell
+from tests.real.migrations import eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
 
@@ -72,3 +77,25 @@ class TestReal(AdminContract):
     async def test_a_mark_without_a_look_up_may_stop_the_brokers_metadata(self, world: MigrationWorld) -> None:
         """Half a minute of it."""
         await super().test_a_mark_without_a_look_up_may_stop_the_brokers_metadata(world)
+
+
+async def test_a_broker_that_stands_still_is_silent_until_it_goes_on(
+    pulsar_pair: PulsarPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = pulsar_pair.clusters[BLUE]
+    async with AdminClient(AdminSettings(url=here.admin_url)) as blue:
+        examination = BrokerExamination("blue", BLUE, blue, WallClock(), tell)
+
+        async def well() -> bool:
+            return not await examination.look()
+
+        await eventually(well, 0.1)
+        with monkeypatch.context() as patched:
+            patched.setattr(examining, "ASK_S", 0.5)
+            here.broker.pause()
+            try:
+                (found,) = await examination.look()
+            finally:
+                here.broker.resume()
+        assert (found.broker, found.state) == (here.admin_url.removeprefix("http://"), HealthState.SILENT)
+        await eventually(well, 0.1)

@@ -20,10 +20,12 @@ from deploy.lab.pulsar import Part
 from deploy.lab.region import LabRegion
 from deploy.lab.traffic.loads import PublisherLoad, TopicLoad
 from deploy.lab.traffic.traffic import ClusterTraffic
+from syncer.admin.calls import AdminRefused
 from syncer.migration.course import MigrationCommand, MigrationStop
+from syncer.migration.phases import MigrationPhase
 from syncer.migration.running.former import Setting
 from tests.conftest import PulsarPair
-from tests.real.migrations import BLUE, GREEN, Make, eventually
+from tests.real.migrations import BLUE, GREEN, Make, MortalClient, eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(300)]
 
@@ -132,7 +134,7 @@ async def test_topics_that_are_made_all_the_while_are_moved_too(
         await migration.carry(await migration.plan(), operator)
         account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
     print(account, maker.topics, "topics made,", len(maker.refused), "refused")
-    assert account.unharmed, f"{account}: {account!r}"
+    migration.see_unharmed(account)
     assert wrong == [{}]
     assert bool(maker.topics) is created
     assert bool(maker.refused) is not created, maker.refused
@@ -174,6 +176,42 @@ async def test_a_broker_that_dies_in_a_wave_is_waited_for_and_nobody_is_lost(
 
 
 @pytest.mark.slow
+async def test_a_broker_that_says_that_it_is_deadlocked_is_restarted_and_nobody_is_lost(
+    migration_of: Make, pulsar_pair: PulsarPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deadlock is made up, since no client can force it: the broker's health says so until it is restarted."""
+    migration = migration_of("deadlocked")
+    topic = f"persistent://{migration.namespaces[0]}/t"
+    loads = [TopicLoad(topic=topic, publishers=(STEADY,), kinds=EXCLUSIVE, late=("away",))]
+    await migration.make(loads)
+    here = pulsar_pair.clusters[BLUE]
+    sick: list[int | None] = []
+    healthy = MortalClient.check_health
+
+    async def check_health(calls: MortalClient) -> None:
+        if calls.url == here.admin_url and here.broker.pid() in sick:
+            raise AdminRefused("500", status=500, reason="Message: Deadlocked threads detected. a(tid=1)")
+        await healthy(calls)
+
+    async def operator() -> None:
+        await migration.go()
+        await migration.until(lambda state: state.run.standing.phase is MigrationPhase.DRAINING, "it drains")
+        monkeypatch.setattr(MortalClient, "check_health", check_health)
+        sick.append(here.broker.pid())
+        await migration.until(lambda _: bool(migration.deadlocks), "it is named")
+        traffic.attend()
+        await migration.close()
+
+    with ClusterTraffic(migration.service_url, loads, tmp_path) as traffic:
+        await migration.carry(await migration.plan(), operator)
+        account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+    print(account, migration.deadlocks)
+    assert ["a(tid=1)" in each for each in migration.deadlocks] == [True]
+    assert (account.lost, account.disordered, account.dead, account.unanswered) == ({}, {}, (), {}), f"{account!r}"
+    await migration.left_nothing()
+
+
+@pytest.mark.slow
 async def test_a_daemon_that_is_killed_in_a_wave_goes_on_where_it_was(
     migration_of: Make, pulsar_pair: PulsarPair, tmp_path: Path
 ) -> None:
@@ -207,7 +245,7 @@ async def test_a_daemon_that_is_killed_in_a_wave_goes_on_where_it_was(
         await until(lambda told: told["phase"] == "closed")
         account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
     print(account)
-    assert account.unharmed, f"{account}: {account!r}"
+    migration.see_unharmed(account)
     assert (await migration.blue.calls.namespace(namespace) or {})["migrated"]
     await migration.left_nothing()
 

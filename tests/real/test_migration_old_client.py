@@ -63,7 +63,7 @@ async def test_a_client_that_cannot_follow_stops_the_migration_before_anybody_is
         await migration.carry(await migration.plan(), operator)
         account = await anyio.to_thread.run_sync(traffic.settle, 20)
         story = old.story()
-    assert account.unharmed, f"{account}: {account!r}"
+    migration.see_unharmed(account)
     assert max(account.gap_s.values()) < 2, "nobody was stopped"
     assert (story["doubled"], story["told"]) == (0, {})
     await migration.left_nothing()
@@ -97,7 +97,7 @@ async def test_whoever_passes_over_it_is_told_which_client_has_not_come(
             await _reads(again)
         account = await anyio.to_thread.run_sync(traffic.settle, 45)
     print(missing, story)
-    assert account.unharmed, f"{account}: {account!r}"
+    migration.see_unharmed(account)
     assert sorted(name for name in ("old-reader", "old-writer") for each in missing if f" {name} of " in each) == [
         "old-reader",
         "old-writer",

@@ -86,7 +86,7 @@ async def test_a_wave_that_was_moved_stays_and_the_next_one_never_goes(migration
         undone.update(await roll_back(migration, traffic))
 
     account = await played(migration, loads, operator, tmp_path)
-    assert account.unharmed, f"{account}: {account!r}"
+    migration.see_unharmed(account)
     assert undone == {moved: Rollback.NO, unused: Rollback.PARTLY, waits: Rollback.YES}
     assert await marked(migration) == {moved}
     (gap_s,) = [gap_s for name, gap_s in account.gap_s.items() if name.startswith("kept")]

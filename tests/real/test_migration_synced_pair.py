@@ -269,11 +269,12 @@ def migrate(region: LabRegion, plan: Path) -> None:
     def until(holds: Callable[[Any], bool], what: str) -> None:
         def look() -> bool:
             told = region.command("migration", "status")
-            assert not told["stop"], told["stop"]
+            assert not told["stop"], (told["stop"], told["ill"])
             assert not told["trouble"], told["trouble"]
             return holds(told)
 
-        assert wait_for(look, deadline_s=STEP_S) is not None, f"not within {STEP_S:g} s: {what}"
+        came = wait_for(look, deadline_s=STEP_S) is not None
+        assert came, f"not within {STEP_S:g} s: {what}; {region.command('migration', 'status')['ill']}"
 
     region.command("migration", "start", str(plan), "--reason", "a test")
     for what in ("the canary", "the cluster's own mark"):

@@ -64,6 +64,9 @@ def show_status(found: MigrationStatusDocument, form: Format, *, streaming: bool
             out(f"wave {each.wave}: {what}: {why}")
     if found.blue_seen is not None:
         _show_blue(found.blue_seen)
+    for broker in found.ill:
+        then = ": restart it" if broker.state == "deadlocked" else ""
+        out(f"! broker {broker.broker} of {broker.cluster} is {broker.state}{then} ({broker.said})")
     _show_rest(found)
 
 
@@ -140,8 +143,6 @@ def _show_blue(blue: MigrationBlueDocument) -> None:
         out(f"yet to be replicated: {count} of {where}")
     for namespace in blue.healing:
         out(f"read without its mark first: {namespace}")
-    for broker in blue.deadlocked:
-        out(f"! threads of {broker} wait for each other for ever: restart it")
 
 
 def _show_rest(found: MigrationStatusDocument) -> None:

@@ -88,6 +88,11 @@ def _undone(what: _What) -> str:
     return f"taken back; what stays: {shown(stays)}" if stays else "taken back"
 
 
+def _broker_health(what: _What) -> str:
+    words = f"broker {what['broker']} of {what['cluster']} is {what['state']}"
+    return f"{words}: {what['said']}" if what["said"] else words
+
+
 def _reasons(what: _What) -> str:
     return shown({f"{name}: {why}": why for name, why in what["reasons"].items()})
 
@@ -115,6 +120,7 @@ _WORDS: Final[Mapping[str, Callable[[_What], str]]] = {
     "mark-missing": lambda what: f"not marked any more: {shown(tuple(what['namespaces']))}",
     "unmarked": lambda what: f"mark of {what['namespace']} taken off, to read {shown(tuple(what['topics']))}",
     "marked-again": lambda what: f"marked again: {what['namespace']}",
+    "broker-health": _broker_health,
     "not-watched": lambda what: f"blue could not be looked after: {what['why']}",
     "drained": _drained,
     "tallied": _tallied,

@@ -12,5 +12,6 @@ undoing     what can be taken back, and taking it back
 ending      what green gets at the end
 rehearsing  all that would happen, with nothing set
 calls       reads made again, and writes kept for the record
+examining   how brokers are that do not answer
 record      how far a migration is, kept
 """

@@ -6,30 +6,43 @@ What was asked and answered is gathered and noted together, so that no record is
 from __future__ import annotations
 
 import copy
-from typing import Any, Final, Self
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NoReturn, Self
 
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.errors import AdminError, InvariantBroken
+from syncer.errors import AdminError, AdminUnreachable, InvariantBroken
+from syncer.migration.course import MigrationStop
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.insisting import SERVER_ERROR, insist
+from syncer.model import Millis
 
 _UNAUTHENTICATED: Final = 401
 _DENIED: Final = frozenset({401, 403})
 _TOLD: Final = "already migrated"
 """In the reason of a 500 that says all: it is no trouble of the broker's."""
 _READS: Final = 3
+LONG_MS: Final = 2_000
+"""A call that has failed sooner was refused by a machine on which nobody listens: it is made again at once."""
+
+Unanswered = Callable[[], Awaitable[MigrationStop | None]]
+"""Asks how brokers are; answers why no call can be answered by now, if that is so."""
 
 
 class RecordedCalls(AdminCalls):
     """A cluster's API of which every write is kept, with its answer.
+
+    Where a call was waited for in vain since a broker is deadlocked, it is given up with that for a reason: whoever
+    insists on answers asks no more.
 
     Attributes:
         writes: Method, path, body and answer of each write since they were taken last.
         denied: The last call since then that the credentials do not allow.
     """
 
-    def __init__(self, calls: AdminCalls) -> None:
+    def __init__(self, calls: AdminCalls, clock: Clock, waited_in_vain: Unanswered) -> None:
         self._calls = calls
+        self._clock = clock
+        self._unanswered = waited_in_vain
         self.writes: list[dict[str, object]] = []
         self.denied: list[AdminRefused] = []
 
@@ -41,17 +54,21 @@ class RecordedCalls(AdminCalls):
 
     async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
         """Read."""
+        began_ms = self._clock.now_ms()
         try:
             return await self._calls.get(path)
         except AdminRefused as refused:
             if refused.status == _UNAUTHENTICATED:
                 self.denied.append(refused)
             raise
+        except AdminUnreachable as error:
+            await self._give_up(error, began_ms)
 
     async def send(self, method: str, path: str, body: object = None) -> None:
         """Write, and keep what was asked and answered."""
         row: dict[str, object] = {"method": method, "path": path, "body": body, "answer": "none yet"}
         self.writes.append(row)
+        began_ms = self._clock.now_ms()
         try:
             await self._calls.send(method, path, body)
         except AdminRefused as refused:
@@ -59,6 +76,9 @@ class RecordedCalls(AdminCalls):
             if refused.status in _DENIED:
                 self.denied.append(refused)
             raise
+        except AdminUnreachable as error:
+            row["answer"] = error.message
+            await self._give_up(error, began_ms)
         except AdminError as error:
             row["answer"] = error.message
             raise
@@ -69,6 +89,13 @@ class RecordedCalls(AdminCalls):
         there = copy.copy(self)
         there._calls = self._calls.at(broker)
         return there
+
+    async def _give_up(self, error: AdminUnreachable, began_ms: Millis) -> NoReturn:
+        waited = self._clock.now_ms() - began_ms >= LONG_MS
+        stop = await self._unanswered() if waited else None
+        if stop is None:
+            raise error
+        raise AdminError(f"{error.message}; {stop.words}", hint=stop.hint) from error
 
 
 class ReadOnlyCalls(AdminCalls):

@@ -53,7 +53,7 @@ class Carrying:
         self._marking = marking_of(blue.calls, clock, journal)
         self._moving = Moving(blue.calls, green.calls, plan.green.name, clock, journal, plan.bounds)
         self._healing = Healing(blue.calls, clock, journal, here, self._marking, window_s=WINDOW_S)
-        self._watch = Watching(blue.calls, plan.blue.name, clock, self._healing)
+        self._watch = Watching(task.examination, clock, self._healing)
         tally = Tally(here, there, clock, journal)
         self._verifying = Verifying(here, there, journal, self._watch, Rolls(here, there, clock, journal), tally)
         self._beginning = Beginning(task)

@@ -17,6 +17,7 @@ import anyio
 
 from syncer.admin.calls import AdminRefused
 from syncer.errors import AdminDenied, AdminError, NotFound, PlanError, PreconditionFailed, SyncerError
+from syncer.migration.broker_health import BrokerHealth, blamed, may_blame
 from syncer.migration.checks import Result
 from syncer.migration.course import MigrationAsk, MigrationCommand, MigrationRun, MigrationStop
 from syncer.migration.migration_plan import MigrationPlan
@@ -26,6 +27,7 @@ from syncer.migration.running.clock import Clock
 from syncer.migration.running.control.calls import RecordedCalls
 from syncer.migration.running.control.carrying import Carrying
 from syncer.migration.running.control.claiming import Claim
+from syncer.migration.running.control.examining import BrokerExamination
 from syncer.migration.running.control.record import MigrationRecord
 from syncer.migration.running.control.surveying import Probe, Survey
 from syncer.migration.running.control.task import MigrationTask
@@ -57,6 +59,7 @@ class MigrationState:
         blocking: Checks of the last preflight that do not hold.
         watched: What was seen of blue last.
         undoable: What was said last of what can be taken back.
+        ill: Brokers of both clusters that were not well when they were asked last.
         turned_ms: When something was noted last, or it was seen that something is waited for.
     """
 
@@ -65,6 +68,7 @@ class MigrationState:
     blocking: tuple[Result, ...]
     watched: Watched
     undoable: tuple[Undoable, ...]
+    ill: tuple[BrokerHealth, ...]
     turned_ms: Millis
 
 
@@ -104,7 +108,14 @@ class Controller:
         self._clock = clock
         self._journal = journal
         self._record = record
-        self._calls = {"blue": RecordedCalls(blue.calls), "green": RecordedCalls(green.calls)}
+        self._examinations = {
+            cluster: BrokerExamination(cluster, planned.name, side.calls, clock, self._tell)
+            for cluster, planned, side in (("blue", plan.blue, blue), ("green", plan.green, green))
+        }
+        self._calls = {
+            cluster: RecordedCalls(side.calls, clock, self._examinations[cluster].waited_in_vain)
+            for cluster, side in (("blue", blue), ("green", green))
+        }
         here, there = replace(blue, calls=self._calls["blue"]), replace(green, calls=self._calls["green"])
         survey = Survey(plan, here, there, clock, own_topics=own_topics, probe=probe, claim=record.migration)
         claim = Claim({blue.table: here.calls, green.table: there.calls}, clock, record.migration)
@@ -117,6 +128,7 @@ class Controller:
                 journal=journal,
                 survey=survey,
                 claim=claim,
+                examination=self._examinations["blue"],
                 tell=self._tell,
             )
         )
@@ -140,6 +152,7 @@ class Controller:
             blocking=carrying.blocking,
             watched=carrying.watched,
             undoable=carrying.undoable,
+            ill=self._ill(),
             turned_ms=self._turned_ms,
         )
 
@@ -201,6 +214,8 @@ class Controller:
         while True:
             self._turned_ms = self._clock.now_ms()
             await self._follow()
+            for each in self._examinations.values():
+                await each.follow()
             due = next_step(self._loaded(), self._plan.scope)
             match due.kind:
                 case StepKind.OVER:
@@ -275,7 +290,13 @@ class Controller:
         if result.end is StepEnd.STOPPED and denied:
             stop = MigrationStop(code=AdminDenied.code, words=denied[0].message, hint=AdminDenied.default_hint)
             return replace(result, stop=stop, again=False)
-        return result
+        if may_blame(result):
+            for each in self._examinations.values():
+                await each.look()
+        return blamed(result, self._ill())
+
+    def _ill(self) -> tuple[BrokerHealth, ...]:
+        return tuple(health for each in self._examinations.values() for health in each.ill.values())
 
     async def _ended(self, due: DueStep, result: StepResult) -> None:
         before = self._loaded()

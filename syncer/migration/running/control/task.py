@@ -9,6 +9,7 @@ from syncer.migration.migration_plan import MigrationPlan
 from syncer.migration.reading.pair import MigrationSide
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.control.claiming import Claim
+from syncer.migration.running.control.examining import BrokerExamination
 from syncer.migration.running.control.surveying import Survey
 from syncer.migration.running.journal import MigrationJournal
 
@@ -26,6 +27,7 @@ class MigrationTask:
         journal: Former values and events.
         survey: Reads both clusters.
         claim: On the namespaces that are moved.
+        examination: Of the brokers of blue.
     """
 
     plan: MigrationPlan
@@ -35,4 +37,5 @@ class MigrationTask:
     journal: MigrationJournal
     survey: Survey
     claim: Claim
+    examination: BrokerExamination
     tell: Tell

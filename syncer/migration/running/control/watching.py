@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
-from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.errors import AdminError
-from syncer.migration.course import MigrationStop, StopCode, shown
+from syncer.migration.broker_health import BrokerHealth, deadlock_stop, deadlocked
 from syncer.migration.draining import Drain, Level, drain_of
 from syncer.migration.evidence import StatsAnswer
-from syncer.migration.reading.at_once import all_of
 from syncer.migration.running.clock import Clock
+from syncer.migration.running.control.examining import BrokerExamination
 from syncer.migration.running.healing import Healing
-from syncer.migration.running.insisting import insist
 from syncer.migration.steering import StepEnd, StepResult
 from syncer.migration.topics import READ, TopicState
 from syncer.model import Millis
 from syncer.replacing import replace
 
 _SETTLES_MS: Final = Millis(30_000)
-_DEADLOCK: Final = "eadlock"
-"""In the broker's words: "Deadlocked threads detected"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +38,7 @@ class Watched:
     drains: tuple[Drain, ...] = ()
     to_send: Mapping[str, int] = field(default_factory=dict)
     healing: tuple[str, ...] = ()
-    deadlocked: tuple[str, ...] = ()
+    deadlocked: tuple[BrokerHealth, ...] = ()
     read: tuple[str, ...] = ()
     emptied: tuple[tuple[str, str], ...] = ()
 
@@ -58,12 +52,8 @@ class Watched:
 
 def deadlock_of(watched: Watched) -> StepResult | None:
     """How a step ends that needs to know of blue's topics, and cannot; ``None``: no broker is deadlocked."""
-    if not watched.deadlocked:
-        return None
-    words = f"threads of {shown(watched.deadlocked)} wait for each other for ever"
-    hint = "Restart it; before, take the marks off whose topics are not drained: pulsar-admin namespaces "
-    hint += "update-migration-state."
-    return StepResult(end=StepEnd.WAITING, stop=MigrationStop(code=StopCode.DEADLOCKED, words=words, hint=hint))
+    stop = deadlock_stop(watched.deadlocked)
+    return None if stop is None else StepResult(end=StepEnd.WAITING, stop=stop)
 
 
 class Watching:
@@ -73,9 +63,8 @@ class Watching:
         last: What was seen last.
     """
 
-    def __init__(self, blue: AdminCalls, cluster: str, clock: Clock, healing: Healing) -> None:
-        self._blue = blue
-        self._cluster = cluster
+    def __init__(self, examination: BrokerExamination, clock: Clock, healing: Healing) -> None:
+        self._examination = examination
         self._clock = clock
         self._healing = healing
         self._first: dict[str, dict[str, Level]] = {}
@@ -101,9 +90,9 @@ class Watching:
         Raises:
             AdminError: A call was refused or not answered.
         """
-        if deadlocked := await self._deadlocked():
+        if found := deadlocked(await self._examination.look()):
             healing = await self._healing.healing(namespaces)
-            self.last = replace(self.last, deadlocked=deadlocked, healing=healing, read=(), emptied=())
+            self.last = replace(self.last, deadlocked=found, healing=healing, read=(), emptied=())
             return self.last
         seen = await self._healing.round(namespaces, left=() if whole else self._redirected)
         states = seen.states
@@ -139,18 +128,3 @@ class Watching:
             healing=await self._healing.healing(namespaces),
         )
         return self.last
-
-    async def _deadlocked(self) -> tuple[str, ...]:
-        """Ask every broker for its health; one that is unwell otherwise is not named."""
-        brokers = await insist(self._clock, partial(self._blue.brokers, self._cluster))
-        answers = await all_of(self._is_deadlocked, brokers)
-        return tuple(broker for broker, found in zip(brokers, answers, strict=True) if found)
-
-    async def _is_deadlocked(self, broker: str) -> bool:
-        try:
-            await self._blue.at(broker).check_health()
-        except AdminRefused as refused:
-            return _DEADLOCK in refused.reason
-        except AdminError:
-            return False
-        return False

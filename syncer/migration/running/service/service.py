@@ -119,7 +119,7 @@ class MigrationService:
         trouble = self._trouble
         if trouble is not None:
             found["trouble"] = {"code": trouble.code, "message": trouble.message, "hint": trouble.hint}
-        found["conditions"] = standing.conditions(migration, run, due, trouble)
+        found["conditions"] = standing.conditions(migration, run, due, trouble, () if state is None else state.ill)
         return found
 
     # Carrying

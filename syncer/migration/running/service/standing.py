@@ -6,11 +6,12 @@ Lists are cut, so that the report stays small however much is moved. Units: ``*_
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
 from syncer.errors import SyncerError
+from syncer.migration.broker_health import BrokerHealth, deadlock_stop
 from syncer.migration.checks import Result
 from syncer.migration.course import MigrationRun
 from syncer.migration.draining import slowest_s
@@ -46,6 +47,7 @@ def standing(
         "waits_for": [] if due is None else [each.value for each in due.waits_for],
         "trouble": None,
         **_watched(Watched()),
+        "ill": [],
         "undoable": [],
         "blocking": [],
     }
@@ -55,6 +57,7 @@ def seen(state: MigrationState) -> dict[str, object]:
     """What the controller that carries it has seen beside that."""
     return {
         **_watched(state.watched),
+        "ill": [asdict(each) for each in state.ill[:SHOWN]],
         "turned_at_ms": state.turned_ms,
         "undoable": [asdict(each) for each in state.undoable],
         "blocking": _blocking(state.blocking),
@@ -62,7 +65,11 @@ def seen(state: MigrationState) -> dict[str, object]:
 
 
 def conditions(
-    migration: Migration, run: MigrationRun, due: DueStep | None, trouble: SyncerError | None
+    migration: Migration,
+    run: MigrationRun,
+    due: DueStep | None,
+    trouble: SyncerError | None,
+    ill: Sequence[BrokerHealth] = (),
 ) -> list[tuple[str, str]]:
     """What an operator should look at: code, and message."""
     found = []
@@ -72,6 +79,8 @@ def conditions(
         stopped_in = run.standing.stopped_in or run.standing.phase
         words = f"migration {migration.id} has stopped in {stopped_in} ({run.stop.code}): {run.stop.words}"
         found.append(("migration-paused", words))
+    elif stop := deadlock_stop(ill):
+        found.append(("migration-broker-deadlocked", f"migration {migration.id} waits: {stop.words}"))
     elif due is not None and due.kind is StepKind.WAIT and due.waits_for:
         found.append(("migration-waits", f"migration {migration.id}: {due.words}"))
     return [(code, words if len(words) <= _WORDS else f"{words[:_WORDS]}…") for code, words in found]
@@ -89,7 +98,7 @@ def _watched(watched: Watched) -> dict[str, object]:
         "drains": [asdict(each) for each in first[:SHOWN]],
         "to_send": _first(watched.to_send),
         "healing": list(watched.healing[:SHOWN]),
-        "deadlocked": list(watched.deadlocked),
+        "deadlocked": [each.broker for each in watched.deadlocked],
     }
 
 

@@ -19,6 +19,8 @@ from tests.unit.migration.reporting.samples import (
     tallied,
 )
 
+HEALTH = {"cluster": "blue", "broker": "b:8080", "state": "deadlocked"}
+
 
 @pytest.mark.parametrize(
     ("kind", "document", "words"),
@@ -49,6 +51,8 @@ from tests.unit.migration.reporting.samples import (
         ("mark-missing", {"namespaces": [NAMESPACE]}, "not marked any more"),
         ("unmarked", {"namespace": NAMESPACE, "topics": {TOPIC: "stranded"}}, f"to read {TOPIC}"),
         ("marked-again", {"namespace": NAMESPACE}, f"marked again: {NAMESPACE}"),
+        ("broker-health", {**HEALTH, "said": ""}, "broker b:8080 of blue is deadlocked"),
+        ("broker-health", {**HEALTH, "said": "tid=7"}, "is deadlocked: tid=7"),
         ("not-watched", {"why": "503"}, "blue could not be looked after: 503"),
         ("drained", {"topics": [TOPIC], "subscriptions": []}, "drained: topics 1, subscriptions of others 0"),
         (*tallied(), f"tally of {NAMESPACE}, topics: 1"),
