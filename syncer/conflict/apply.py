@@ -12,7 +12,7 @@ from syncer.conflict.completing import completes, kept_of
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import flips_of, settled
-from syncer.conflict.projection import PROJECTIONS, carried, parse, stored
+from syncer.conflict.projection import carried, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
@@ -70,7 +70,8 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     path, kind = register.path, kind_at(register.path)
     held = entry.value if entry is not None and entry.value else None
     present = parse(held) if held is not None else None
-    proposed = PROJECTIONS[kind].laid(known.value, present) if known.value is not None else None
+    projection = settings.projections.by_kind[kind]
+    proposed = projection.laid(known.value, present) if known.value is not None else None
     proposal = Proposal(
         register=register,
         known=known,

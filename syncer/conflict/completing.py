@@ -24,7 +24,7 @@ from syncer.conflict.fields.kept import (
     without,
 )
 from syncer.conflict.guards import Facts
-from syncer.conflict.projection import PROJECTIONS, parse, stored
+from syncer.conflict.projection import parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -78,7 +78,7 @@ def reading(
         if register.stored_alive:
             raise ValueInvalid("the value became empty, which no broker can read")
         return Understood(entry=entry, digest=None, kept=None)
-    projection, brokers = PROJECTIONS[kind], settings.brokers
+    projection, brokers = settings.projections.by_kind[kind], settings.brokers
     if brokers is None:
         return Understood(entry=entry, digest=projection.digest(entry.value), kept=None)
     document = parse(entry.value)

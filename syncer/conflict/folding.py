@@ -8,8 +8,9 @@ from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcom
 from syncer.conflict.causality.order import Relation, later, prevails, relate
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import believed, invented, joined
+from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import dropped, owed
-from syncer.conflict.projection import PROJECTIONS, carried
+from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.settings import Settings
@@ -30,7 +31,7 @@ def fold_event(
         raise InvariantBroken(f"event of {event.path} folded into {register.path}")
     if event.value is not None and (value := carried(event.resource, event.value)) is not event.value:
         event = replace(event, value=value)  # of a member that projects otherwise
-    version = version_of(event)
+    version = version_of(settings, event)
     until = now if released else admitted_at(settings, register, version, now)
     if until > now:
         note = journal(event.path, version, Decision.HELD_FUTURE, detail=_ahead(version, now))
@@ -40,9 +41,10 @@ def fold_event(
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
         register = replace(register, own=own)
+    register, filled_in = made_anew(settings.projections, register, (event.value,))
     relation = relate(register.known, version)
     folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
-    acts = (*acts, *overtaken(register, folded))
+    acts = (*filled_in, *acts, *overtaken(register, folded))
     if folded.known is not register.known and relation is Relation.SUCCESSOR:
         acts = (*acts, *dropped(settings, register, event, version))
     completed = owed(settings, folded, event, relation)
@@ -185,8 +187,12 @@ def overtaken(before: Register, after: Register) -> tuple[Act, ...]:
     return (Journal(path=before.path, decision=Decision.OVERTAKEN, stamp=known.stamp, detail=detail),)
 
 
-def version_of(event: MetadataChangeEvent) -> Version:
+def version_of(settings: Settings, event: MetadataChangeEvent) -> Version:
     """The version that an event stands for, with its author's value.
+
+    Args:
+        settings: The region's settings.
+        event: The event.
 
     Raises:
         ValueInvalid: The event's value is not what its path calls for.
@@ -195,7 +201,7 @@ def version_of(event: MetadataChangeEvent) -> Version:
     if event.type is not EventType.DELETED:
         if event.value is None:
             raise ValueInvalid(f"a {event.type} event of {event.path} without a value")
-        digest = PROJECTIONS[event.resource].digest(event.value)
+        digest = settings.projections.by_kind[event.resource].digest(event.value)
     return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=event.value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from syncer.conflict.acts import (
     Act,
     Decision,
@@ -16,6 +18,7 @@ from syncer.conflict.acts import (
     RecordConflict,
 )
 from syncer.conflict.causality.vectors import joined, sound
+from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import carried
@@ -44,6 +47,16 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
+    if not settings.projections.concerns(register.path):
+        return _observe(settings, register, entry, moment, publishes=publishes)
+    register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, moment))
+    outcome = _observe(settings, register, entry, moment, publishes=publishes)
+    return replace(outcome, acts=(*acts, *outcome.acts))
+
+
+def _observe(
+    settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool
+) -> Outcome:
     owes = register.kept is not None and register.kept.owed
     if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
         register = _readable(register)
@@ -67,6 +80,16 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         outcome = _completed(settings, register, stands, completed, read, moment, publishes=publishes)
         return replace(outcome, acts=(FillConflict(path=register.path, digest=digest, value=value), *outcome.acts))
     return _judge(settings, register, read, moment, publishes=publishes, untold=untold)
+
+
+def _meant(settings: Settings, register: Register, entry: Entry | None, moment: Moment) -> Iterator[bytes | None]:
+    """The values that a read may stand for: with the fields that were kept, and without what was owed."""
+    try:
+        read = reading(settings, register, kind_at(register.path), entry, moment)
+    except ValueInvalid:
+        return
+    yield read.entry.value if read.entry is not None else None
+    yield read.stood[0] if read.stood is not None else None
 
 
 def _judge(

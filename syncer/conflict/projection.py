@@ -15,12 +15,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
+from syncer.conflict.fields.table import derived_fields, written_defaults
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, ResourceKind
 
@@ -64,6 +65,9 @@ class Projection:
     Args:
         id: Changes whenever digests of this kind change.
         local: Top-level fields that each cluster keeps for itself (derived, or cluster-local).
+        derived: Top-level fields that brokers work out of others whenever they write, and never read: they are neither
+            compared nor written.
+        unset: Top-level fields that some versions write where nothing is set, with what they write: absent is the same.
         replicated: The only fields that are carried, where a kind has secrets: every other one is local, known or not,
             and leaves the store in no form. ``None``: all but the local ones are carried.
         born_with: Local fields that a resource takes from its author when it is created at a target.
@@ -73,6 +77,8 @@ class Projection:
 
     id: str
     local: frozenset[str] = frozenset()
+    derived: frozenset[str] = frozenset()
+    unset: Mapping[str, Any] = field(default_factory=dict)
     replicated: frozenset[str] | None = None
     born_with: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -105,13 +111,15 @@ class Projection:
     def laid(self, author: bytes, target: Document | None) -> Document:
         """Lay the author's replicated part over the target's own value; without one, apply the create rule.
 
-        Unknown fields of the author are carried; local fields are the target's own, and shared with it.
+        Unknown fields of the author are carried; local fields are the target's own, and shared with it. What the target
+        says by name and means by itself stays.
         """
         document = parse(author)
         if target is None:
             own = {name: document[name] for name in self.born_with if name in document} | dict(self.defaults)
         else:
             own = self.own(target)
+            own |= {name: target[name] for name in self.unset if name not in document and self._is_unset(target, name)}
         document = self._without_local(document)
         document.update(sorted(own.items()))
         return document
@@ -144,13 +152,23 @@ class Projection:
 
     def _projected(self, document: Document) -> Document:
         document = self._without_local(document)
+        for name in self.unset:
+            if self._is_unset(document, name):
+                del document[name]
         _sort_at(document, self._places)
         return document
+
+    def _is_unset(self, document: Document, name: str) -> bool:
+        """Whether a field has by name what is meant where it lacks; 1 is not true."""
+        value = self.unset[name]
+        return name in document and document[name] == value and type(document[name]) is type(value)
 
     def _without_local(self, document: Document) -> Document:
         if self.replicated is not None:
             return {name: node for name, node in document.items() if name in self.replicated}
         for name in self.local:
+            document.pop(name, None)
+        for name in self.derived:
             document.pop(name, None)
         return document
 
@@ -158,7 +176,8 @@ class Projection:
 PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
     ResourceKind.TENANT: Projection(id="tenant/1", sets=(("adminRoles",), ("allowedClusters",))),
     ResourceKind.NAMESPACE: Projection(
-        id="namespace/1",
+        id="namespace/2",
+        unset=written_defaults(ResourceKind.NAMESPACE),
         local=frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace"}),
         born_with=frozenset({"bundles"}),
         defaults={"deleted": False, "migrated": False},
@@ -193,13 +212,23 @@ PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
     ),
     ResourceKind.RESOURCE_GROUP: Projection(id="resource-group/1"),
     ResourceKind.ISOLATION_POLICY: Projection(id="isolation-policy/1"),
-    ResourceKind.TOPIC_POLICY: Projection(id="topic-policy/1"),
+    ResourceKind.TOPIC_POLICY: Projection(id="topic-policy/2", derived=derived_fields(ResourceKind.TOPIC_POLICY)),
 }
-"""One projection per kind. ``deleted`` is local: a namespace marked as being deleted is no change, its delete is.
+"""The newest projection of each kind. ``deleted`` is local: a namespace marked as being deleted is no change, but its
+delete is.
 
 A cluster's data hold how brokers log in to it (plugin and parameters, passwords of key stores, files of keys), so only
-what is named is carried: ``cluster/1`` carried all but the state of a migration.
+what is named is carried: ``cluster/1`` carried all but the state of a migration. ``namespace/1`` told a default that is
+written out from one that is absent; ``topic-policy/1`` compared and carried what brokers derive.
 """
+
+FORMER: Final[Mapping[ResourceKind, Projection]] = {
+    ResourceKind.NAMESPACE: replace(PROJECTIONS[ResourceKind.NAMESPACE], id="namespace/1", unset={}),
+    ResourceKind.TOPIC_POLICY: replace(
+        PROJECTIONS[ResourceKind.TOPIC_POLICY], id="topic-policy/1", derived=frozenset()
+    ),
+}
+"""The projections before, which a group works by until all of its members can work by the newest."""
 
 
 def carried(kind: ResourceKind, value: bytes) -> bytes:

@@ -22,7 +22,7 @@ from syncer.conflict.observing import event_of, settled
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.conflict.shown import check_look
 from syncer.errors import PreconditionFailed
-from syncer.model import EventType, MetadataChangeEvent, Millis, Seen, Version
+from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Seen, Version
 from syncer.replacing import replace
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Replica:
 
     def admitted_at(self, register: Register, event: MetadataChangeEvent, now: Millis) -> Millis:
         """From when on an event may be folded, as far as is known now; see :mod:`syncer.conflict.causality.skew`."""
-        return admitted_at(self.settings, register, version_of(event), now)
+        return admitted_at(self.settings, register, version_of(self.settings, event), now)
 
     def waits(self, register: Register, facts: Facts) -> Outcome | None:
         """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then apply."""
@@ -101,6 +101,10 @@ class Replica:
         """
         return completing.keeps_more(self.settings, register, entry)
 
+    def goes_over(self, path: MetaPath) -> bool:
+        """Whether the digest of what stands at a path is made anew by another projection once it is read."""
+        return self.settings.projections.concerns(path)
+
     def owes(self, register: Register) -> bool:
         """Whether the store is to be given back kept fields that it lacks, since its brokers know them by now."""
         return completing.owes(self.settings, register)
@@ -121,7 +125,8 @@ class Replica:
         held = tuple(replace(act, held=True) if isinstance(act, Publish) else act for act in outcome.acts)
         held = tuple(act for act in held if not isinstance(act, Journal) or act.decision is not Decision.PUBLISHED)
         hold = Hold(reason=HoldReason.MASS_DELETE, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
-        note = journal(outcome.register.path, version_of(events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
+        path = outcome.register.path
+        note = journal(path, version_of(self.settings, events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
         return replace(outcome, register=replace(outcome.register, hold=hold), acts=(*held, note))
 
     def topics_told(self, register: Register, topics: Topics) -> Outcome:
@@ -231,7 +236,7 @@ class Replica:
         joined = sound(joined, settings.by, time, *(each for each in (had, stored) if each is not None))
         kind = EventType.DELETED if value is None else EventType.MODIFIED
         event = event_of(settings, register, value, time, joined, kind)
-        version = version_of(event)
+        version = version_of(settings, event)
         asserted = replace(knowing(register, version), own=time, parked=None)
         return Outcome(asserted, (Publish(event=event), journal(register.path, version, decision))), version
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.fields.brokers import Brokers
 from syncer.model import Counter, MetaPath, Millis, Region, TieOrder, counter_of
 
@@ -62,6 +63,7 @@ class Settings:
         clusters: Names of the Pulsar clusters that the region's store serves.
         bus_paths: Paths of the bus's own tenant, namespace and topic.
         brokers: What the region's brokers know; ``None``: nobody drops fields here, so whatever lacks was removed.
+        projections: By which digests are made.
     """
 
     region: Region
@@ -71,6 +73,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     bus_paths: frozenset[MetaPath] = frozenset()
     brokers: Brokers | None = None
+    projections: ProjectionsInUse = NEWEST
 
     @property
     def by(self) -> Counter:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from syncer.conflict.completing import completed_value, missing_fields
 from syncer.conflict.fields.kept import KeptFields
-from syncer.conflict.projection import PROJECTIONS, canonical
+from syncer.conflict.projection import FORMER, PROJECTIONS, canonical
 from syncer.documents.document import Document
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Stamp
@@ -107,14 +107,17 @@ class OtherDocument(Document):
     change: str = Field(description="The same in words, as 'syncer diff' shows it.")
 
 
-def digest_of(path: MetaPath, value: bytes | None) -> Digest | None:
-    """Digest of what a store holds.
+def digests_of(path: MetaPath, value: bytes | None) -> frozenset[Digest | None]:
+    """Digests of what a store holds, by each projection that a group may work by.
 
     Raises:
         ValueInvalid: It cannot be understood.
     """
     resource = classify(path)
-    return None if value is None or resource is None else PROJECTIONS[resource.kind].digest(value)
+    if value is None or resource is None:
+        return frozenset({None})
+    kind = resource.kind
+    return frozenset(each[kind].digest(value) for each in (PROJECTIONS, FORMER) if kind in each)
 
 
 def present_document(found: Present, path: MetaPath, stored: Digest | None) -> PresentDocument:
@@ -122,7 +125,7 @@ def present_document(found: Present, path: MetaPath, stored: Digest | None) -> P
     if found.trouble:
         return PresentDocument(read=False, trouble=found.trouble, value=None, as_seated=None)
     try:
-        same: bool | None = digest_of(path, found.whole(path)) == stored
+        same: bool | None = stored in digests_of(path, found.whole(path))
     except ValueInvalid:
         same = None
     missing = found.missing(path)

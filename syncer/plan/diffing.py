@@ -10,8 +10,7 @@ from typing import Final
 from syncer.conflict.completing import completed_value
 from syncer.conflict.fields.brokers import oldest_tree
 from syncer.conflict.fields.kept import KeptFields, newer_part
-from syncer.conflict.fields.table import written_defaults
-from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse, stored
+from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse
 from syncer.conflict.withholding import carried_value
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
@@ -98,23 +97,6 @@ def assumed(path: MetaPath, value: bytes, other: bytes) -> bytes:
     return completed_value(path, value, KeptFields(gone=newer)) if newer else value
 
 
-def _with_defaults(path: MetaPath, value: bytes, other: bytes) -> bytes:
-    """A value with what newer versions write where nothing is set, as far as another value has it and this one not."""
-    defaults = written_defaults(kind_at(path))
-    if not defaults:
-        return value
-    try:
-        document, theirs = parse(value), parse(other)
-    except ValueInvalid:
-        return value
-    absent = {
-        name: default
-        for name, default in defaults.items()
-        if name not in document and name in theirs and theirs[name] == default
-    }
-    return stored({**document, **absent}) if absent else value
-
-
 def operation(
     path: MetaPath, here: bytes | None, there: bytes | None, whole: WholeSides = BOTH_WHOLE
 ) -> Operation | None:
@@ -136,8 +118,6 @@ def operation(
     if here is not None and there is not None:
         meant = here if whole.here else assumed(path, here, there)
         there = there if whole.there else assumed(path, there, here)
-        there = _with_defaults(path, there, meant)
-        meant = _with_defaults(path, meant, there)
         if fingerprint(path, meant) == fingerprint(path, there):
             return None
     if there is None:

@@ -20,6 +20,7 @@ from typing import Final
 
 from syncer.conflict.acts import HoldEvent, Outcome
 from syncer.conflict.causality.order import later
+from syncer.conflict.changeover import made_anew
 from syncer.conflict.folding import fold_event, version_of
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
@@ -90,10 +91,11 @@ def retell(
     if event.path in settings.bus_paths:
         return Why.BUS_RESOURCE
     try:
-        version = version_of(event)
+        version = version_of(settings, event)
     except ValueInvalid:
         return Why.UNREADABLE
-    known = register.known
+    judged, _ = made_anew(settings.projections, register, (event.value,))
+    known = judged.known
     if known is None:
         if event.stamp.updated_at_ms <= bounds.floor_ms:
             return Why.FORGOTTEN

@@ -6,7 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from syncer.conflict.guards import DeleteWindow
+from syncer.conflict.replica import Replica
 from syncer.model import Region
+from syncer.replacing import replace
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.antientropy.tree_state import DigestTreeState
 from syncer.replication.control.part import OperatorControl
@@ -57,11 +59,15 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         expected: Regions that may send; empty: any.
         forgetting: How deletes are forgotten.
     """
-    settings, identity = core.replica.settings, core.identity
+    identity = core.identity
+    settings = replace(
+        core.replica.settings, projections=core.replica.settings.projections.resumed(identity.projections)
+    )
+    core.replica = Replica(settings)
     telemetry = Telemetry()
     group = Participation(
         core=core,
-        peers=Peers(own_rules(core.scope.fingerprint, settings.ties)),
+        peers=Peers(own_rules(settings.projections, core.scope.fingerprint, settings.ties)),
         expected=frozenset(expected),
         paused=identity.paused,
     )

@@ -5,7 +5,7 @@ Everything in memory can be lost at any instant: the scan after a start finds it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from syncer.conflict.replica import Replica
@@ -32,6 +32,23 @@ class NamedStore(NamedTuple):
 NOWHERE: Final = NamedStore()
 
 
+@dataclass(slots=True)
+class GoingOver:
+    """How far this region is with going over to another projection.
+
+    Args:
+        wants_scan: All that the store holds is to be read again for it.
+        all_read: It was, and every answer decided.
+        due_after: The last due path that was looked through.
+        due_seen: All of them were.
+    """
+
+    wants_scan: bool = False
+    all_read: bool = False
+    due_after: MetaPath | None = None
+    due_seen: bool = False
+
+
 @dataclass(slots=True, kw_only=True)
 class Core:
     """What every step of one daemon stands on; used by one thread at a time.
@@ -46,6 +63,7 @@ class Core:
         fence_unverified: The watch has had a gap since the fence was last read: until then nothing is written.
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
         place: The store as the configuration names it.
+        going_over: How far it is with going over to another projection.
         moved: The fence was written into a store at another address, and not all of this one was compared yet.
     """
 
@@ -58,6 +76,7 @@ class Core:
     fence_unverified: bool = False
     floor: Millis = Millis(0)
     place: NamedStore = NOWHERE
+    going_over: GoingOver = field(default_factory=GoingOver)
     moved: bool = False
 
     @property

@@ -40,7 +40,7 @@ from syncer.replication.inbound import isolation, prefetch
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.inbound.quarantine import keep_misfits
-from syncer.replication.local import apply, broker_versions, full_scan, observe, topic_checks
+from syncer.replication.local import apply, broker_versions, full_scan, going_over, observe, topic_checks
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
@@ -245,7 +245,8 @@ class Driver(DriverStatus):
     @property
     def rescan_due(self) -> bool:
         """Whether all that the store holds is to be read again."""
-        return self._local.versions.rescan and self._local.watch.ledger.armed
+        wanted = self._local.versions.rescan or self._core.going_over.wants_scan
+        return wanted and self._local.watch.ledger.armed
 
     # -- writes
 
@@ -440,6 +441,7 @@ class Driver(DriverStatus):
             apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
         broker_versions.mark_incomplete(self._local, now)
+        going_over.look_again(self._local, now)
         if self._local.migration.holds:
             with self._core.state.transaction() as tx:
                 self._local.migration.waiting = tx.count_due()

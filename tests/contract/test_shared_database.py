@@ -297,7 +297,9 @@ def made_older(url: str) -> None:
         connection.execute("ALTER TABLE registers DROP COLUMN incomplete, DROP COLUMN kept, DROP COLUMN intent_kept")
         asked = ("origin", "credential", "fingerprint", "request_key", "part")
         connection.execute(f"ALTER TABLE operations {', '.join(f'DROP COLUMN {name}' for name in asked)}")
-        columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked", "heard_until"))
+        columns = ", ".join(
+            f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked", "heard_until", "projections")
+        )
         connection.execute("UPDATE identity SET generation = 1")
         connection.execute(f"ALTER TABLE identity {columns}, ALTER COLUMN generation TYPE INTEGER")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")

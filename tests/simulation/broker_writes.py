@@ -258,6 +258,8 @@ class BrokerWriters:
             document.setdefault(AUTO_UPDATE, True)
         value = orjson.dumps(document)
         did = _did(leaves_of(node.value if node is not None else None), leaves_of(value), known)
+        if document.get(AUTO_UPDATE) is True:
+            did[AUTO_UPDATE,] = Did.REMOVED  # the default stands there by name: that is as good as nothing
         if Did.DROPPED in did.values():
             self._world.met["dropped"] += 1
         content = site.store.put_outside(path, value, distinct=True)

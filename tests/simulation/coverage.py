@@ -44,6 +44,8 @@ FAULTS: Final = {
     "dropped": "a broker drops a field that it does not know",
     "untold": "the brokers do not tell their versions",
     "read again": "all is read again since a broker is newer",
+    "newer program": "a region goes on with a newer program, which projects otherwise",
+    "went over": "a region has gone over to another projection",
     "scopes": "the scopes of the regions differ",
     "pause": "a region is paused or resumed",
     "late": "a region's daemon starts later than the others",

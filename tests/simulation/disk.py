@@ -14,6 +14,7 @@ from typing import Any
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
+from syncer.conflict.changeover import NEWEST
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
@@ -168,6 +169,7 @@ class Disk:
         self.made += 1
         former = self.tables
         identity = Identity(region=former.identity.region, database_id=f"db-{former.identity.region}-{self.made}")
+        facts |= {"projections": former.identity.projections}
         fresh = Tables(
             replace(identity, paused=former.identity.paused, heard_until=former.identity.heard_until, **facts)
         )
@@ -224,7 +226,8 @@ class DiskState:
         """Raise the epoch."""
         tables = self._disk.tables
         self._epoch = tables.identity.epoch + 1
-        tables.identity = replace(tables.identity, epoch=self._epoch)
+        made_by = tables.identity.projections or NEWEST.told
+        tables.identity = replace(tables.identity, epoch=self._epoch, projections=made_by)
         return tables.identity
 
     def keep_copy(self) -> None:

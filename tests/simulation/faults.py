@@ -59,6 +59,7 @@ class Mode:
         versions: Chance that a broker is replaced by one of another version; brokers write, and drop what they do not
             know.
         untold: Chance that the brokers of a region do not tell their versions for a while.
+        older: Chance that a region begins with the program before this one, which projects namespaces otherwise.
         masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
         compares: Regions compare their digest trees.
@@ -104,6 +105,7 @@ class Mode:
     lies: float = 0.0
     versions: float = 0.0
     untold: float = 0.0
+    older: float = 0.0
     masked: bool = False
     scopes: bool = False
     compares: bool = False
@@ -359,9 +361,11 @@ MODES: Final[dict[str, Mode]] = {
         _SCOPES,
         *LIARS,
         _VERSIONS,
+        replace(_VERSIONS, name="projections", older=0.7, crash=0.015, versions=0.015, compares=True),
         replace(
             _VERSIONS,
             name="versions-wiped",
+            older=0.3,
             wipe=0.02,
             cut=0.01,
             mislay=0.1,

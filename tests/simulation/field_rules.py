@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 import orjson
 
 from syncer.conflict.causality.order import later
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.register import Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Revision, Stamp, TieOrder
 from tests.simulation.history import Content, History, Violation
-from tests.simulation.newer_fields import KIND, Leaf, Leaves, leaves_in, leaves_of, shown, without_newer
+from tests.simulation.newer_fields import KIND, Leaf, Leaves, leaves_in, leaves_of, shown, without_newer, writes_default
 from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class FieldRules:
         self._said: dict[MetaPath, set[tuple[Leaf, bytes]]] = {}
         self._removals: dict[tuple[Region, MetaPath], list[SeenRemoval]] = {}
         self._plain: dict[Digest, Digest] = {}
+        self._by_name: dict[tuple[MetaPath, Stamp], bool] = {}
         self._world: World | None = None
 
     # -- what is written
@@ -150,12 +151,14 @@ class FieldRules:
             leaves = leaves_of(event.value)
             self.digest_of_whole(event.path, event.value)
             self._named[event.path, event.stamp] = leaves
+            self._by_name[event.path, event.stamp] = writes_default(event.value)
 
     def digest_of_whole(self, path: MetaPath, value: bytes) -> None:
         """Note a whole value by its digest."""
-        digest = PROJECTIONS[KIND].digest(value)
-        self._values[digest] = leaves_of(value)
-        self._plain[digest] = PROJECTIONS[KIND].digest(without_newer(path, value))
+        for projection in (PROJECTIONS[KIND], FORMER[KIND]):
+            digest = projection.digest(value)
+            self._values[digest] = leaves_of(value)
+            self._plain[digest] = PROJECTIONS[KIND].digest(without_newer(path, value))
 
     def keep_row(self, row: ConflictRow) -> None:
         """A conflict keeps a whole value."""
@@ -172,7 +175,9 @@ class FieldRules:
             return False
         told = self._named.get((event.path, content.stamp))
         whole = leaves_of(event.value)
-        return told is not None and told != whole and told.items() <= whole.items()
+        if told is None or not told.items() <= whole.items():
+            return False
+        return told != whole or writes_default(event.value) > self._by_name[event.path, content.stamp]
 
     def stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
         """A region took what it has read for a change.
@@ -331,7 +336,10 @@ class FieldRules:
         return self._history.named.get((path, max(stamps, key=str))) if len(stamps) == 1 else None
 
     def _nothing_silently(self, world: World, path: MetaPath) -> None:
-        """Who has set or removed a field was seen by the winner's author, or is in a conflict record."""
+        """Who has set or removed a field was seen by the winner's author, or is in a conflict record.
+
+        Or by another author of the same value: two of these are merged, and none of them is a loser.
+        """
         winner = self._winner(world, path)
         if winner is None:
             return
@@ -346,12 +354,18 @@ class FieldRules:
         ]
         if not lost:
             return
+        fields = self._named.get((path, winner.stamp)) if winner.stamp is not None else None
+        merged = [
+            each
+            for (at, stamp), each in self._history.named.items()
+            if at == path and each.digest == winner.digest and self._named.get((path, stamp)) == fields
+        ]
         rows = [row for site in world.everywhere for row in site.disk.conflicts(path)]
         losers = [named for row in rows if (named := self._history.named.get((path, row.loser))) is not None]
         for write, leaf in lost:
             if any(write.content is loser or write.content in loser.past for loser in losers):
                 continue
-            if any(self._history.knew(other, write.content) for other in (winner, *losers)):
+            if any(self._history.knew(other, write.content) for other in (*merged, *losers)):
                 continue
             raise Violation("silent loss", path, f"{shown(leaf)} of {write.content.stamp} is in no conflict record")
 

@@ -52,6 +52,11 @@ def leaves_of(value: bytes | None) -> Leaves:
     return leaves_in({name: node for name, node in orjson.loads(value).items() if name in NEWER})
 
 
+def writes_default(value: bytes | None) -> bool:
+    """Whether a value has a default by name: a program before this one takes it for a field like any other."""
+    return value is not None and orjson.loads(value).get(AUTO_UPDATE) is True
+
+
 def leaves_in(document: Mapping[str, Any]) -> Leaves:
     """All fields of a document that have none below them."""
     return dict(_leaves(document, ()))
@@ -61,7 +66,7 @@ def _leaves(node: Mapping[str, Any], above: Leaf) -> Iterator[tuple[Leaf, Any]]:
     for name, below in node.items():
         if isinstance(below, dict):
             yield from _leaves(below, (*above, name))
-        else:
+        elif above or name != AUTO_UPDATE or below is not True:  # absent is the same as what is written by default
             yield (*above, name), below
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
+from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
@@ -80,6 +82,12 @@ Part = tuple[int, str]
 """A piece of a schedule: the number of the action, and what of it."""
 _WIDELY_MS: Final = 10_000
 _ROUNDS: Final = 60
+_NEWER_PROGRAM: Final = 0.3
+"""How often a daemon that is started anew is of the newer program."""
+_ALL_UPGRADED: Final = 0.8
+"""How often all regions have the newer program at the end."""
+FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER}, able=frozenset(each.id for each in FORMER.values()))
+"""How the program before this one projects."""
 _COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
 _MOVES_PER_ROUND: Final = 4000
@@ -113,6 +121,9 @@ class Site:
     """What its operators have looked at, and think about."""
     brokers: BrokerGroup | None = None
     """Its brokers, where they have versions."""
+    older: bool = False
+    """It runs the program before this one."""
+    began_older: bool = False
     deletes: list[int] = field(default_factory=list)
     """When daemons of the present database, or of an earlier state of it, let deletes pass."""
 
@@ -130,6 +141,10 @@ class Site:
         """Whether it has left the group, as a person has asked it to."""
         tables = self.disk.tables
         return tables.membership.left_at is not None and tables.identity.paused == LEFT_REASON
+
+    def projects_as(self, projections: ProjectionsInUse) -> bool:
+        """Whether its database has the digests of these."""
+        return self.disk.tables.identity.projections == projections.told
 
     def land(self, request: Request) -> None:
         """A transaction reaches the store."""
@@ -237,6 +252,9 @@ class World:
             site.brokers = BrokerGroup.drawn(self.rng)
         if self.mode.scopes:
             site.scope = self.rng.choice(SCOPES)
+        if self.mode.older and self.rng.random() < self.mode.older:
+            site.older = site.began_older = True
+            site.replica = Replica(replace(site.replica.settings, projections=FORMERLY))
         return site
 
     def _vanishes(self, region: Region) -> bool:
@@ -259,10 +277,21 @@ class World:
     def start(self, region: str) -> Daemon:
         """Start a daemon."""
         site = self.sites[Region(region)]
+        if site.older:
+            site.disk.set_facts(projections=FORMERLY.told)
+            if self.rng.random() < _NEWER_PROGRAM:
+                self._upgrade(site)
         daemon = Daemon(self, site)
         site.daemons.append(daemon)
         self.story.tell(region, "a daemon starts")
         return daemon
+
+    def _upgrade(self, site: Site) -> None:
+        """The next daemon of a region is of the newer program."""
+        site.older = False
+        site.replica = Replica(replace(site.replica.settings, projections=NEWEST))
+        self.met["newer program"] += 1
+        self.story.tell(site.region, "its program is newer from now on")
 
     def value(
         self,
@@ -743,14 +772,24 @@ class World:
         self.dark_until.clear()
         if self.writers is not None:
             self.writers.calm()
+        if self.mode.older and self.rng.random() < _ALL_UPGRADED:
+            self._upgrade_all()
         if self.liar is not None and self.liar.falls_silent():
             self._configure()
         self.settle()
+        self.met["went over"] += any(at.began_older and at.projects_as(NEWEST) for at in self.sites.values())
         self.referee.judge(self)
         if self.writers is not None:
             self.writers.look_closer()
         if self.rng.random() < 0.3:
             self._look_again()
+
+    def _upgrade_all(self) -> None:
+        for site in self.sites.values():
+            if site.older:
+                for daemon in list(site.daemons):
+                    daemon.crash()
+                self._upgrade(site)
 
     def _look_again(self) -> None:
         """Start everything anew: nothing may be stamped, nothing may be due."""
@@ -789,6 +828,7 @@ class World:
             acted = operated and self._operator()
             acted |= self.writers is not None and self.writers.busy()
             drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
+            acted |= any(parts_of(driver).core.replica.settings.projections.former for driver in drivers)
             acted |= any(driver.hearing or (self.liar is not None and driver.starting) for driver in drivers)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
             if quiet > _QUIET_ROUNDS and self._forgotten():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _ADDED: Final[dict[str, Sequence[str]]] = {
+    "0021": ("ALTER TABLE identity DROP COLUMN projections",),
     "0020": (
         "DROP INDEX registers_incomplete",
         *(f"ALTER TABLE registers DROP COLUMN {column}" for column in ("incomplete", "kept", "intent_kept")),

@@ -56,6 +56,8 @@ class Heartbeat:
         refused: Databases that are refused for ever, each after its region: whoever hears it refuses them too.
         generations: Region → the highest generation that was ever heard of it, and the database that first had it.
         brokers: Versions of the region's brokers, each once, the oldest first; empty: not known.
+        able: Ids of all projections that it can work by, of kinds that had another one before; none from versions that
+            do not tell.
     """
 
     region: Region
@@ -81,6 +83,7 @@ class Heartbeat:
     refused: tuple[tuple[str, str], ...] = ()
     generations: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     brokers: tuple[str, ...] = ()
+    able: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from typing import Final
 
 from syncer.bus.wire.heartbeats import within_bounds
 from syncer.bus.wire.messages import Heartbeat
-from syncer.conflict.projection import PROJECTIONS
 from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
@@ -47,7 +46,8 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         last_sequence=identity.last_sequence,
         consumed=report.consumed,
         watermark=Millis(max(watermark, 0)),
-        projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
+        projections=settings.projections.ids,
+        able=tuple(sorted(settings.projections.able)),
         scope=control.core.scope.fingerprint,
         tie_order=settings.ties,
         mode=_mode(control),

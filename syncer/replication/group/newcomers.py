@@ -39,8 +39,8 @@ class Newcomers:
         self._held: OrderedDict[Region, Newcomer] = OrderedDict()
 
     def judge(self, beat: Heartbeat, ours: Rules) -> bool:
-        """Hold a region that was not heard before, if it works by other rules; whether it is held."""
-        against = rules_of(beat).against(beat.region, ours)
+        """Hold a region that was not heard before, if it works by other rules for good; whether it is held."""
+        against = rules_of(beat).apart(beat.region, ours)
         if not against:
             self.let_go(beat.region)
             return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.bus.wire.messages import LEFT, Heartbeat
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.changeover import ProjectionsInUse, able_ids
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind, TieOrder
 from syncer.state.contract.peers import PeerRow
@@ -38,11 +38,19 @@ Claims = frozenset[tuple[Region, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """By which rules a region works; all of them must be the same everywhere."""
+    """By which rules a region works; all of them must be the same everywhere.
+
+    Args:
+        projections: Id of the projection in use, by kind.
+        scope: Fingerprint of its rules.
+        ties: Who wins at equal times.
+        able: Ids of all projections that it can work by.
+    """
 
     projections: Mapping[str, str]
     scope: str
     ties: TieOrder
+    able: frozenset[str] = frozenset()
 
     def against(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
         """Kinds of resource that cannot be replicated with a region of these rules, and why."""
@@ -57,18 +65,30 @@ class Rules:
             and theirs != own
         }
 
+    def apart(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
+        """Those of :meth:`against` that no changeover of either region ends."""
+        found = self.against(region, ours)
+        if self.ties is not ours.ties:
+            return found
+        return {kind: why for kind, why in found.items() if not self.able_by(kind) & ours.able_by(kind)}
 
-def own_rules(scope: str, ties: TieOrder) -> Rules:
+    def able_by(self, kind: ResourceKind) -> frozenset[str]:
+        """The projections of a kind that it can work by, of those that this program knows; untold: all of them."""
+        known = frozenset(able_ids(kind))
+        return known & self.able if kind in self.projections else known
+
+
+def own_rules(projections: ProjectionsInUse, scope: str, ties: TieOrder) -> Rules:
     """The rules of this region."""
-    return Rules(
-        projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()}, scope=scope, ties=ties
-    )
+    return Rules(projections=projections.ids, scope=scope, ties=ties, able=projections.able)
 
 
 def rules_of(beat: Heartbeat) -> Rules:
     """The rules that a heartbeat tells, of the kinds of resource that there are."""
     known = {kind: told for kind in map(str, ResourceKind) if (told := beat.projections.get(kind)) is not None}
-    return Rules(projections=known, scope=beat.scope, ties=beat.tie_order)
+    return Rules(
+        projections=known, scope=beat.scope, ties=beat.tie_order, able=frozenset((*known.values(), *beat.able))
+    )
 
 
 @dataclass(slots=True)
@@ -197,7 +217,13 @@ class Peer:
     def of(row: PeerRow) -> Peer:
         """As kept by this version, or one before it."""
         told: Mapping[str, Any] = row.document
-        rules = Rules(projections=told["projections"], scope=told["scope"], ties=TieOrder(told["tie_order"]))
+        projections: Mapping[str, str] = told["projections"]
+        rules = Rules(
+            projections=projections,
+            scope=told["scope"],
+            ties=TieOrder(told["tie_order"]),
+            able=frozenset((*projections.values(), *told.get("able", ()))),
+        )
         return Peer(
             sender=row.sender,
             rules=rules,
@@ -246,6 +272,7 @@ def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
         "consumed": dict(beat.consumed),
         "watermark": beat.watermark,
         "projections": dict(rules.projections),
+        "able": sorted(rules.able),
         "scope": beat.scope,
         "tie_order": str(beat.tie_order),
         "mode": beat.mode,

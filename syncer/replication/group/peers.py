@@ -162,6 +162,20 @@ class Peers:
         counted = sorted((set(expected) or met) - gone)
         return {region: self._peers[region].report if region in self._peers else None for region in counted}
 
+    def able(self, kind: ResourceKind, expected: Collection[Region]) -> list[frozenset[str] | None]:
+        """The projections of a kind that each other member can work by; ``None``: it was not heard yet."""
+        found = []
+        for region in self.members(expected):
+            peer = self._peers.get(region)
+            found.append(None if peer is None or peer.unmet else peer.rules.able_by(kind))
+        return found
+
+    def work_by(self, ours: Rules) -> None:
+        """This region works by other rules from now on."""
+        self.ours = ours
+        for region, peer in self._peers.items():
+            self._judge(region, peer)
+
     def heard_at(self, region: Region) -> Millis | None:
         """When a region was last heard."""
         peer = self._peers.get(region)
@@ -396,4 +410,7 @@ class Peers:
         for database in peer.databases:
             if not peer.gone or database in peer.refused:
                 self._owners.setdefault(database, region)
+        self._judge(region, peer)
+
+    def _judge(self, region: Region, peer: Peer) -> None:
         self._disagreements[region] = {} if peer.unmet else peer.rules.against(region, self.ours)

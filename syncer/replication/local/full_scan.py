@@ -14,6 +14,7 @@ from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.replication.bisection import Settle, narrowed
 from syncer.replication.fence import HeldFence
+from syncer.replication.local import going_over
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence, decide, leave_alone
 from syncer.replication.local.part import OwnStore
@@ -49,7 +50,7 @@ class PageTicket:
 def begin(local: OwnStore) -> Scan:
     """Begin a scan; the watch must be armed."""
     local.misfits.begin_scan()
-    local.versions.rescan = False
+    local.versions.rescan = local.core.going_over.wants_scan = False
     with local.core.state.transaction() as tx:
         tx.begin_scan()
         return Scan(alive=tx.count_alive())
@@ -88,6 +89,7 @@ def take_page(
             or register.due
             or register.stored is None
             or register.stored.revision != entry.revision
+            or local.core.replica.goes_over(path)
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (register.kept is None and local.core.replica.keeps_more(register, entry))
         }
@@ -157,6 +159,7 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
     local.watch.gap_floor = Millis(0)
     local.watch.scanned = True
     local.versions.scanned()
+    going_over.scanned(local)
     local.telemetry.tally["scans", "finished"] += 1
     local.watch.alive_until = now
     _settle_place(local)

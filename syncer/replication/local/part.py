@@ -9,7 +9,7 @@ from syncer.conflict.guards import DeleteWindow
 from syncer.conflict.reads import Ticket
 from syncer.model import MetaPath
 from syncer.paths import classify
-from syncer.replication.core import Core
+from syncer.replication.core import Core, GoingOver
 from syncer.replication.group.participation import Participation
 from syncer.replication.local.absences import Absences
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
@@ -113,3 +113,4 @@ class OwnStore:
         self.own_writes.clear()
         self.topics.begin_anew()
         self.versions.begin_anew()
+        self.core.going_over = GoingOver()

@@ -90,10 +90,11 @@ def meet(recovery: Recovery, unit: UnitOfWork, event: MetadataChangeEvent) -> No
     missing, teller = recovery.values.lacks.get(event.path), recovery.group.peers.region_of(event.sender)
     if missing is None or missing.stamp is None or teller is None:
         return
-    ties, told = recovery.core.replica.settings.ties, missing.told.get(teller)
+    settings = recovery.core.replica.settings
+    ties, told = settings.ties, missing.told.get(teller)
     if not later(missing.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
-    version = believed(recovery.core.replica.settings, unit[event.path], version_of(event))
+    version = believed(settings, unit[event.path], version_of(settings, event))
     unit.afterwards(lambda: _keep(recovery, missing, teller, version))
 
 

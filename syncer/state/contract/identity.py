@@ -29,6 +29,7 @@ class Identity:
         mark: The latest mark that may stand in the fence: it is kept here before it is written there.
         marked: The latest mark that is known to stand there.
         heard_until: When a heartbeat of this region last came back to it from the bus; 0: never.
+        projections: By which projections its digests are made, as JSON; ``None``: by the newest of this program.
     """
 
     region: Region
@@ -45,6 +46,7 @@ class Identity:
     mark: int = 0
     marked: int = 0
     heard_until: Millis = Millis(0)
+    projections: str | None = None
 
 
 FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
+from syncer.conflict.changeover import NEWEST
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Millis
 from syncer.state.contract.identity import Identity
@@ -27,7 +28,9 @@ class MemoryState:
     def activate(self) -> Identity:
         """Become the writer: raise the epoch, which fences off a former one."""
         identity = self.database.facts[""]
-        raised = self.database.facts[""] = replace(identity, epoch=identity.epoch + 1)
+        raised = self.database.facts[""] = replace(
+            identity, epoch=identity.epoch + 1, projections=identity.projections or NEWEST.told
+        )
         self._epoch = raised.epoch
         return raised
 
@@ -50,6 +53,7 @@ class MemoryState:
             paused=identity.paused,
             rebuild=rebuild,
             heard_until=identity.heard_until,
+            projections=identity.projections,
         )
         database.alive[""] = 0
         if carry:

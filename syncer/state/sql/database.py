@@ -13,6 +13,7 @@ from typing import Any, Final
 from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, delete, insert, select, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from syncer.conflict.changeover import NEWEST
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Millis, Region, database_id
 from syncer.state.contract.identity import Identity
@@ -141,6 +142,8 @@ class SqlState:
                     table = tables.identity
                     connection.execute(update(table).values(epoch=table.c.epoch + 1))
                     opening.bring_up_to_date(connection)
+                    new = update(table).where(table.c.projections.is_(None))
+                    connection.execute(new.values(projections=NEWEST.told))
                     identity = self._read(connection)
             except BaseException as exc:
                 self._hang_up(exc)

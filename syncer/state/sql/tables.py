@@ -58,6 +58,7 @@ identity: Final = Table(
     Column("mark", BigInteger, nullable=False, server_default="0"),
     Column("marked", BigInteger, nullable=False, server_default="0"),
     Column("heard_until", BigInteger, nullable=False, server_default="0"),
+    _text("projections"),
     Column("alive_count", BigInteger, nullable=False),
 )
 

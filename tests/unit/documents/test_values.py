@@ -7,18 +7,19 @@ import json
 import pytest
 
 from syncer.conflict.fields.kept import KeptFields
-from syncer.documents.values import Present, changes_to, digest_of, present_document
+from syncer.documents.values import Present, changes_to, present_document
 from syncer.model import MetaPath
+from syncer.plan.diffing import fingerprint
 from tests.support.planning import value
 
 SPACE = MetaPath("/admin/policies/acme/orders")
-NEWER = {"is_allow_auto_update_schema_with_replicator": True}
+NEWER = {"is_allow_auto_update_schema_with_replicator": False}
 RAW, WHOLE = value(message_ttl_in_seconds=60), value(message_ttl_in_seconds=60, **NEWER)
 KEPT = KeptFields(gone=NEWER)
 
 
 def test_the_store_is_shown_as_it_is_and_the_kept_fields_beside_it() -> None:
-    found = present_document(Present(RAW, kept=KEPT), SPACE, digest_of(SPACE, WHOLE))
+    found = present_document(Present(RAW, kept=KEPT), SPACE, fingerprint(SPACE, WHOLE))
     assert found.value is not None
     assert (found.value.text, found.as_seated) == (RAW.decode(), True)
     assert json.loads(found.kept or "") == NEWER
@@ -26,7 +27,7 @@ def test_the_store_is_shown_as_it_is_and_the_kept_fields_beside_it() -> None:
 
 @pytest.mark.parametrize("present", [Present(WHOLE, kept=KEPT), Present(RAW), Present(RAW, kept=KeptFields(NEWER))])
 def test_what_is_not_gone_completes_nothing(present: Present) -> None:
-    found = present_document(present, SPACE, digest_of(SPACE, WHOLE))
+    found = present_document(present, SPACE, fingerprint(SPACE, WHOLE))
     assert (found.kept, found.as_seated) == (None, present.value == WHOLE)
 
 

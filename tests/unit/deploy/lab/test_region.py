@@ -17,7 +17,7 @@ from tests.support.planning import value
 from tests.unit.state.test_contract import living
 
 SPACE = MetaPath("/admin/policies/acme/orders")
-NEWER = {"is_allow_auto_update_schema_with_replicator": True}
+NEWER = {"is_allow_auto_update_schema_with_replicator": False}
 
 
 def region(folder: Path, name: str, stored: bytes) -> LabRegion:

@@ -65,6 +65,17 @@ def test_a_newcomer_that_takes_our_rules_is_a_member() -> None:
     assert comes_to(told, "taken", "db-mars")
 
 
+def test_a_newcomer_of_a_projection_that_a_changeover_mends_is_a_member() -> None:
+    told = Told()
+    older = {"namespace": "namespace/1", "topic-policy": "topic-policy/1"}
+    ours = parts_of(told.east.driver).group.peers.ours.projections
+    told.hear(beat_of(told.east, "mars", "db-mars", projections={**ours, **older}, able=()))
+    assert told.members == ["liar", "mars", "west"]
+    assert blocked(told), "until this region works by what all of them can"
+    told.hear(beat_of(told.east, "venus", "db-venus", projections={**ours, "namespace": "namespace/99"}, able=()))
+    assert "venus" not in told.members
+
+
 def test_an_operator_takes_a_newcomer_in_and_its_rules_count_then() -> None:
     told = Told()
     mars = beat_of(told.east, "mars", "db-mars", tie_order=TieOrder.NATIVE)

@@ -15,7 +15,7 @@ from syncer.plan.diffing import fingerprint
 from tests.support.planning import value
 
 SPACE = MetaPath("/admin/policies/acme/orders")
-NEWER = {"is_allow_auto_update_schema_with_replicator": True}
+NEWER = {"is_allow_auto_update_schema_with_replicator": False}
 WHOLE, RAW = value(message_ttl_in_seconds=60, **NEWER), value(message_ttl_in_seconds=60)
 OTHER = value(message_ttl_in_seconds=61)
 A, B, C = (Region(name) for name in "abc")

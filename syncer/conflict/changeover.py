@@ -1,0 +1,159 @@
+"""Changeover between projections: digests that one of them has made are made anew by the next.
+
+A group works by one projection of a kind until all of its members can work by a newer one. Then each of them goes over
+by itself: from one moment on it makes digests by the newer one, and what it knows of a path by the former one is made
+anew when a value with that digest comes by, out of the store or out of an event. That is no change of anybody's. When
+all of the store was read since, nothing is left by the former one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncer.conflict.acts import Act, FillConflict
+from syncer.conflict.projection import FORMER, PROJECTIONS, Projection, carried
+from syncer.conflict.register import Register
+from syncer.errors import ValueInvalid
+from syncer.model import Digest, MetaPath, ResourceKind, Version
+from syncer.paths import classify, kind_at
+from syncer.replacing import replace
+
+_GOES_OVER: Final = ">"
+_NOBODY: Final[Mapping[ResourceKind, Projection]] = {}
+ABLE: Final = frozenset(each[kind].id for each in (PROJECTIONS, FORMER) for kind in FORMER)
+"""Ids of all projections that this program can work by, of the kinds that have several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionsInUse:
+    """By which projections a region makes digests.
+
+    Args:
+        by_kind: The one of each kind.
+        former: The one before, of the kinds whose digests are being made anew.
+        able: Ids of all that the region can work by.
+    """
+
+    by_kind: Mapping[ResourceKind, Projection] = field(default_factory=lambda: PROJECTIONS)
+    former: Mapping[ResourceKind, Projection] = field(default_factory=lambda: _NOBODY)
+    able: frozenset[str] = ABLE
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Id by kind, as it is told and kept; of a kind that goes over, both: nobody else has that one."""
+        return {
+            str(kind): f"{self.former[kind].id}{_GOES_OVER}{projection.id}" if kind in self.former else projection.id
+            for kind, projection in self.by_kind.items()
+        }
+
+    @property
+    def told(self) -> str:
+        """The same as JSON."""
+        return json.dumps(self.ids, sort_keys=True)
+
+    def resumed(self, told: str | None) -> ProjectionsInUse:
+        """Those of :attr:`told`, of the same region; of a kind that is not named there, the newest."""
+        if told is None:
+            return self
+        ids, by_kind, former = json.loads(told), dict(PROJECTIONS), {}
+        for kind in ResourceKind:
+            before, goes_over, after = ids.get(kind, PROJECTIONS[kind].id).partition(_GOES_OVER)
+            by_kind[kind] = _by_id(kind, after if goes_over else before)
+            if goes_over:
+                former[kind] = _by_id(kind, before)
+        return ProjectionsInUse(by_kind, former, self.able)
+
+    def towards(self, ids: Mapping[ResourceKind, str]) -> ProjectionsInUse:
+        """The same, going over to others."""
+        changed = {kind: _by_id(kind, wanted) for kind, wanted in ids.items() if self.by_kind[kind].id != wanted}
+        former = {kind: self.by_kind[kind] for kind in changed}
+        return ProjectionsInUse({**self.by_kind, **changed}, former, self.able)
+
+    @property
+    def arrived(self) -> ProjectionsInUse:
+        """The same, with nothing left by the former ones."""
+        return ProjectionsInUse(self.by_kind, able=self.able)
+
+    def concerns(self, path: MetaPath) -> bool:
+        """Whether the digest of what stands at a path may be made anew."""
+        resource = classify(path) if self.former else None
+        return resource is not None and resource.kind in self.former
+
+
+NEWEST: Final = ProjectionsInUse()
+
+
+def able_ids(kind: ResourceKind) -> tuple[str, ...]:
+    """Ids of the projections that this program can work by, the newest first."""
+    ids = (PROJECTIONS[kind].id,)
+    return (*ids, FORMER[kind].id) if kind in FORMER else ids
+
+
+def agreed(kind: ResourceKind, ours: Collection[str], theirs: Iterable[Collection[str] | None]) -> str | None:
+    """The newest projection that all members can work by; ``None``: there is none, or that cannot be told.
+
+    Args:
+        kind: Of resource.
+        ours: Ids that this region can work by.
+        theirs: The same of each other member; ``None``: it was not heard.
+    """
+    told = list(theirs)
+    if None in told:
+        return None
+    able = (each for each in able_ids(kind) if each in ours)
+    return next((each for each in able if all(ids is not None and each in ids for ids in told)), None)
+
+
+def made_anew(
+    projections: ProjectionsInUse, register: Register, values: Iterable[bytes | None]
+) -> tuple[Register, tuple[Act, ...]]:
+    """Make digests anew of which the values are at hand; a conflict that waits for one of these values gets it.
+
+    Args:
+        projections: Those in use.
+        register: The path's register.
+        values: Of the store, or of an event; what is known here is added.
+    """
+    acts: tuple[Act, ...] = ()
+    if not projections.concerns(register.path):
+        return register, acts
+    kind, known = kind_at(register.path), register.known
+    for value in (None if known is None else known.value, *values):
+        if value is None:
+            continue
+        try:
+            before, digest = projections.former[kind].digest(value), projections.by_kind[kind].digest(value)
+        except ValueInvalid:
+            continue
+        if before == digest:
+            continue
+        if register.stored_digest == before:
+            acts = (*acts, FillConflict(path=register.path, digest=before, value=carried(kind, value)))
+        register = _translated(register, before, digest)
+    return register, acts
+
+
+def _translated(register: Register, before: Digest, digest: Digest) -> Register:
+    """The register with one digest in the place of another, wherever that stands."""
+    stored, intent, shown = register.stored, register.intent, register.shown
+    return replace(
+        register,
+        known=None if register.known is None else _version(register.known, before, digest),
+        stored=replace(stored, digest=digest) if stored is not None and stored.digest == before else stored,
+        intent=None if intent is None else replace(intent, version=_version(intent.version, before, digest)),
+        shown=replace(shown, digest=digest) if shown is not None and shown.digest == before else shown,
+        left=digest if register.left == before else register.left,
+    )
+
+
+def _version(version: Version, before: Digest, digest: Digest) -> Version:
+    return replace(version, digest=digest) if version.digest == before else version
+
+
+def _by_id(kind: ResourceKind, wanted: str) -> Projection:
+    """A projection by its id; of an id that this program does not know, the newest."""
+    former = FORMER.get(kind)
+    return former if former is not None and former.id == wanted else PROJECTIONS[kind]
