@@ -8,6 +8,8 @@ from typing import Final, Self
 
 from syncer.admin.calls import AdminRefused
 from syncer.admin.client import AdminClient, AdminSettings
+from syncer.admin.scalable_answers import FIRST, ScalableTold, ask_scalable, summed
+from syncer.admin.scalable_topics import ScalableCount
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.fields.table import parse_version
 from syncer.conflict.guards import Topics
@@ -82,6 +84,26 @@ class ClustersProbe:
         if nonsense:
             return BrokersTold(versions=told, trouble=f"not a version of Pulsar: {', '.join(sorted(nonsense)[:3])}")
         return BrokersTold(versions=told, trouble="" if told else "the clusters list no broker")
+
+    async def scalable(self) -> ScalableTold:
+        """Count the scalable topics of every cluster; those whose brokers are all too old for them have none."""
+        counts: list[ScalableCount] = []
+        try:
+            for cluster in self._clusters or ("",):
+                client = self._first if len(self._clusters) <= 1 else await self._client(cluster)
+                if client is None:
+                    return ScalableTold(trouble=f"no admin API is declared for cluster {cluster}")
+                brokers = await client.brokers(cluster)
+                if not brokers:
+                    return ScalableTold(trouble=f"cluster {cluster or 'here'} lists no broker")
+                for broker in brokers:
+                    version = parse_version(await client.at(broker).version())
+                    if version is not None and version >= FIRST:
+                        counts.append(await ask_scalable(client.at(broker)))
+                        break
+        except SyncerError as exc:
+            return ScalableTold(trouble=exc.message)
+        return ScalableTold(count=summed(counts))
 
     async def _client(self, cluster: str) -> AdminClient | None:
         """A client of a cluster at the address that it is declared with now."""

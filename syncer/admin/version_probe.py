@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
+from syncer.admin.scalable_answers import ScalableTold
 from syncer.conflict.fields.table import BrokerVersion, parse_version
+
+_NOBODY: Final = "no [admin] is configured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,7 @@ class BrokersTold:
 
 
 class VersionProbe(Protocol):
-    """Tells which versions the brokers of a region have."""
+    """Tells which versions the brokers of a region have, and how many scalable topics."""
 
     @property
     def asks(self) -> bool:
@@ -56,6 +59,10 @@ class VersionProbe(Protocol):
         """Ask every broker that is listed now; what cannot be asked is told as trouble, never as an exception."""
         ...
 
+    async def scalable(self) -> ScalableTold:
+        """Count scalable topics, which takes a question for each namespace; trouble is told, never an exception."""
+        ...
+
 
 class NobodyToAsk:
     """Stands where no admin API is configured; a :class:`VersionProbe`."""
@@ -64,4 +71,8 @@ class NobodyToAsk:
 
     async def versions(self) -> BrokersTold:
         """Say why."""
-        return BrokersTold(trouble="no [admin] is configured")
+        return BrokersTold(trouble=_NOBODY)
+
+    async def scalable(self) -> ScalableTold:
+        """Say why."""
+        return ScalableTold(trouble=_NOBODY)

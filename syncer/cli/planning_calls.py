@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from syncer.planning.apply import RunOutcome
     from syncer.planning.compare import ComparedSides
     from syncer.planning.completion import Completion
+    from syncer.planning.scalable import ScalableSide
     from syncer.planning.sources import LiveSide, Side
     from syncer.stores.contract import MetadataStore
 
@@ -75,6 +76,16 @@ class Target:
         from syncer.planning.sources import LiveSide
 
         return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope(), self.completion)
+
+    async def scalable(self) -> ScalableSide | None:
+        """Its scalable topics, which no comparison sees; ``None``: its cluster cannot have any."""
+        from syncer.config.admin_clients import broker_probes
+        from syncer.planning.scalable import scalable_side
+
+        async with broker_probes(self.config, self.store) as (_, brokers):
+            return await scalable_side(
+                self.side.name, self.store, self.config.store.kind, brokers, alone=len(self.config.clusters) <= 1
+            )
 
     async def judged(self, plan: Plan, wish: Consents) -> Review:
         """Judge a plan by what the region is like now."""
@@ -136,8 +147,10 @@ def _completion(config: Config) -> Completion:
 
 
 @asynccontextmanager
-async def other_side(config: Config, *, other: Path | None, backup: Path | None) -> AsyncIterator[Side]:
-    """Open the other side: a region by its configuration, or a backup.
+async def other_side(
+    config: Config, *, other: Path | None, backup: Path | None
+) -> AsyncIterator[tuple[Side, Target | None]]:
+    """Open the other side: a region by its configuration, with what was opened of it, or a backup.
 
     Raises:
         ConfigError: The other configuration is wrong.
@@ -151,7 +164,7 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
     if (other is None) == (backup is None):
         raise typer.BadParameter("give either --with FILE or --backup DIR")
     if backup is not None:
-        yield BackupSide(await anyio.to_thread.run_sync(Backup, backup))
+        yield BackupSide(await anyio.to_thread.run_sync(Backup, backup)), None
         return
     try:
         theirs = load(other, file_only=True)
@@ -165,7 +178,7 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
             hint="Name the configuration of the other region with --with.",
         )
     async with opened(theirs) as target:
-        yield target.side
+        yield target.side, target
 
 
 def tell_unknown(side: Side) -> None:
@@ -212,7 +225,20 @@ async def compared(
     return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
 
 
-async def differ(target: Target, found: ComparedSides, wish: Consents, *, save: Path | None, form: Format) -> ExitCode:
+async def scalable_of(*targets: Target | None) -> list[ScalableSide]:
+    """What regions have of scalable topics; those whose clusters cannot have any are left out."""
+    return [seen for each in targets if each is not None and (seen := await each.scalable()) is not None]
+
+
+async def differ(
+    target: Target,
+    found: ComparedSides,
+    wish: Consents,
+    *,
+    save: Path | None,
+    form: Format,
+    scalable: Sequence[ScalableSide] = (),
+) -> ExitCode:
     """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
     from syncer.planning import plan_file
 
@@ -220,7 +246,9 @@ async def differ(target: Target, found: ComparedSides, wish: Consents, *, save: 
     if save is not None:
         plan_file.write(save, found.plan)
         say(f"wrote {save}; perform it with: syncer plan apply {save}{' --delete' if wish.deletes else ''}")
-    document = plan_document(review, compared=found.compared, uncovered=found.uncovered, unknown=found.unknown)
+    document = plan_document(
+        review, compared=found.compared, uncovered=found.uncovered, unknown=found.unknown, scalable=scalable
+    )
     show_plan(document, review, form)
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE
 

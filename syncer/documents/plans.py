@@ -36,6 +36,15 @@ class LeftDocument(Document):
     path: str
 
 
+class ScalableSideDocument(Document):
+    """Scalable topics (``topic://``) of a side of a comparison: they are its cluster's own, and never carried."""
+
+    side: str
+    total: int | None = Field(description="null: they were not counted.")
+    whole: bool = Field(description="Whether all were counted; a side with very many is counted in part.")
+    trouble: str = Field(description="Why they were not counted; empty: they were.")
+
+
 class PlanDocument(Document):
     """``syncer diff``, ``syncer backup diff``, ``syncer plan show``."""
 
@@ -49,6 +58,10 @@ class PlanDocument(Document):
         default=None,
         description="Sides that were not completed by their daemons' databases: fields that not every version of "
         "Pulsar knows, and that they lack, were taken to be as on the other side; null for a plan read from a file.",
+    )
+    scalable_topics: list[ScalableSideDocument] = Field(
+        default=[],
+        description="Of each side that is a region whose cluster can have some; never compared, not carried.",
     )
     operations: list[PlannedDocument]
     left: list[LeftDocument]

@@ -136,7 +136,10 @@ class RepairProgress(Document):
 
 
 class ScalableTopicsDocument(Document):
-    """Scalable topics (``topic://``) of the cluster whose store is watched: they are its own, and never carried."""
+    """Scalable topics (``topic://``) of the region's cluster: they are its own, and never carried.
+
+    Seen in the store that is watched; or told by brokers every ten minutes, where the cluster's own is another one.
+    """
 
     total: int
     namespaces: dict[str, int] = Field(description="How many each namespace has; of more than 1,000 the first ones.")
@@ -163,7 +166,9 @@ class StatusDocument(Document):
         default=None, description="Up to when no change of the store can have been missed; null: not known."
     )
     scalable_topics: ScalableTopicsDocument | None = Field(
-        default=None, description="null: they are not seen, since the watched store is no cluster's own."
+        default=None,
+        description="null: the watched store is no cluster's own, and no broker has told: no [admin] is configured, or "
+        "it has not answered yet.",
     )
     store_migration: str | None = Field(
         default=None,

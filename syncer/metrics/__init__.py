@@ -134,7 +134,8 @@ OBSERVING: Final = gauge("observing", "Whether this daemon only observes (1).")
 PAUSED: Final = gauge("paused", "Whether writes and publications are paused (1).")
 WATCH_WHOLE: Final = gauge("watch_whole", "Whether the watch is known to miss nothing (1).")
 SCALABLE_TOPICS: Final = gauge(
-    "scalable_topics", "Scalable topics (topic://) of the cluster whose store is watched; they are not carried."
+    "scalable_topics",
+    "Scalable topics (topic://) of the cluster whose store is watched, or as brokers tell; they are not carried.",
 )
 STORE_MIGRATION: Final = gauge(
     "store_migration", "Whether nothing is written to the store since Pulsar migrates it, or that is unclear (1)."

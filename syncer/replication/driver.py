@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from syncer.admin import etcd_ending
-from syncer.admin.scalable_topics import ScalableFound
+from syncer.admin.scalable_topics import ScalableCount, ScalableFound
 from syncer.admin.version_probe import BrokersTold
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.conflict.guards import Topics
@@ -226,6 +226,10 @@ class Driver(DriverStatus):
     def note_scalable(self, found: ScalableFound | None) -> None:
         """Which scalable topics the store has; ``None``: they are not seen in it."""
         self._local.topics.scalable = found
+
+    def note_scalable_told(self, count: ScalableCount | None) -> None:
+        """How many scalable topics brokers have told of; ``None``: they have not."""
+        self._local.topics.told = count
 
     # -- versions of the brokers
 

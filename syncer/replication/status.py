@@ -57,7 +57,7 @@ class Gauges:
         conflict_bytes: Room that losers of conflicts take.
         value_bytes: Room that values take that are not written.
         differing: By region: paths that differ from it, and when the two were last equal.
-        scalable: Scalable topics of the store; ``None``: they are not seen in it.
+        scalable: Scalable topics, seen in the store or told by brokers; ``None``: nobody knows.
         tally: Counts since the start.
     """
 
@@ -244,6 +244,6 @@ class DriverStatus:
             conflict_bytes=self._rooms.conflicts.size_bytes,
             value_bytes=self._rooms.values.size_bytes,
             differing={region: (each.differing, each.equal_at_ms) for region, each in list(exchanges.peers.items())},
-            scalable=self._local.topics.scalable.total if self._local.topics.scalable is not None else None,
+            scalable=counted.total if (counted := self._local.topics.counted) is not None else None,
             tally=dict(self._telemetry.tally),
         )

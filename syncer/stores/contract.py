@@ -205,3 +205,16 @@ class MetadataStore(Protocol):
         Bounded: when more changes are pending than the adapter may hold, it drops them and yields a ``Gap``.
         """
         ...
+
+
+@runtime_checkable
+class TellsNames(Protocol):
+    """A store that can tell what stands right below paths without reading a value; not every one can."""
+
+    async def names(self, paths: Sequence[MetaPath]) -> Mapping[MetaPath, Sequence[str]]:
+        """The names one step below each path; none where nothing is.
+
+        Args:
+            paths: A few, each once: all of their names are held at once.
+        """
+        ...

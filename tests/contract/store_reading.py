@@ -6,7 +6,7 @@ import time
 from typing import Final
 
 from syncer.model import MetaPath
-from syncer.stores.contract import MetadataStore, Put
+from syncer.stores.contract import MetadataStore, Put, TellsNames
 from tests.contract.store_harness import OutsideWriter, StoreCase, StoreHarness, below, fill, read, scan
 from tests.contract.store_probes import Hammer
 
@@ -131,6 +131,21 @@ class ReadingSuite(StoreCase):
         assert sorted(found) == sorted({*paths, harness.prefix})
         assert len(sizes) > 1
         assert max(sizes) <= MAX_PAGE_BYTES
+
+    async def test_names_right_below_are_told_where_a_store_can(
+        self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter
+    ) -> None:
+        if not isinstance(store, TellsNames):
+            return
+        many, few, none = below(harness, "many"), below(harness, "few"), below(harness, "absent")
+        inside = [below(harness, f"many/path-{number:03}") for number in range(300)]
+        further = MetaPath(f"{inside[0]}/further")
+        for path in (many, few, *inside, further, MetaPath(f"{few}/a%2Fb")):
+            outside.put(path, b"x" * 100)
+        found = await store.names([few, none, many])
+        assert {path: len(names) for path, names in found.items()} == {few: 1, none: 0, many: 300}
+        assert list(found[few]) == ["a%2Fb"]
+        assert sorted(found[many]) == [path.rpartition("/")[2] for path in inside]
 
     async def test_a_scan_beside_writers_yields_every_lasting_path_exactly_once(
         self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter

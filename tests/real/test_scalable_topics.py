@@ -38,6 +38,11 @@ async def test_what_is_scalable_here_is_counted_and_neither_grown_nor_deleted_fr
                 file.write_text(east.dumped(), encoding="utf-8")
                 shown = (await syncer(east, file, "status")).stdout
                 assert b"2 in 2 namespaces, not carried" in shown
+                other = west.folder / "west.yaml"
+                other.write_text(west.dumped(), encoding="utf-8")
+                differing = await syncer(east, file, "diff", "--with", str(other), accept=(0, 3))
+                assert b"region east: 2 scalable topics (topic://), not carried" in differing.stderr
+                assert differing.stderr.count(b"scalable") == 1
 
                 west.writer.put(TOPIC, b'{"partitions":8}')
                 await until(lambda: TOPIC in east.holds(), "the growth is held")

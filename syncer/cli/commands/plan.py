@@ -23,6 +23,7 @@ from syncer.cli.planning_calls import (
     differ,
     opened,
     other_side,
+    scalable_of,
     undo_beside,
 )
 from syncer.cli.render.output import say
@@ -51,7 +52,8 @@ def diff(
 ) -> None:
     """Show what would make this region hold what the other side holds. Exit code 3: they differ. Writes nothing.
 
-    Replicated parts are compared; fields that belong to one cluster never differ.
+    Replicated parts are compared; fields that belong to one cluster never differ. What is not carried is not compared:
+    scalable topics (topic://) are counted on each side.
     """
     session = session_of(context)
     config = session.config()
@@ -59,9 +61,10 @@ def diff(
     log_to_stderr()
 
     async def run() -> ExitCode:
-        async with other_side(config, other=other, backup=backup) as there, opened(config) as target:
+        async with other_side(config, other=other, backup=backup) as (there, theirs), opened(config) as target:
             found = await compared(target, there, deletes=delete, tenants=tenant)
-            return await differ(target, found, wish, save=save, form=session.form)
+            scalable = await scalable_of(target, theirs)
+            return await differ(target, found, wish, save=save, form=session.form, scalable=scalable)
 
     raise typer.Exit(anyio.run(run))
 

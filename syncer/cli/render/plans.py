@@ -18,8 +18,10 @@ from syncer.documents.plans import (
     PlanDocument,
     PlannedDocument,
     RefusalDocument,
+    ScalableSideDocument,
 )
 from syncer.documents.values import change_documents, change_row
+from syncer.documents.words import counted
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.plan.operations import Action, Operation
@@ -28,6 +30,7 @@ from syncer.plan.review import ALLOWABLE, Reason, Review
 
 if TYPE_CHECKING:
     from syncer.planning.apply import RunOutcome
+    from syncer.planning.scalable import ScalableSide
 
 MAX_TOLD: Final = 40
 """Operations that are told one by one before an operator agrees; the rest is a number."""
@@ -54,6 +57,7 @@ def plan_document(
     compared: int | None = None,
     uncovered: int | None = None,
     unknown: Sequence[str] | None = None,
+    scalable: Sequence[ScalableSide] = (),
 ) -> PlanDocument:
     """A plan as the contract has it."""
     plan = review.plan
@@ -65,6 +69,15 @@ def plan_document(
         compared=compared,
         uncovered=uncovered,
         unknown=None if unknown is None else list(unknown),
+        scalable_topics=[
+            ScalableSideDocument(
+                side=each.side,
+                total=None if each.count is None else each.count.total,
+                whole=each.count is not None and each.count.whole,
+                trouble=each.trouble,
+            )
+            for each in scalable
+        ],
         operations=[_planned(each, review) for each in plan.operations],
         left=[_left(path) for path in plan.left],
     )
@@ -80,6 +93,17 @@ def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
     tell_counts(review)
     if found.uncovered:
         say(f"{found.uncovered} resources of the other side are outside of this region's scope, and not compared")
+    for side in found.scalable_topics:
+        _tell_scalable(side)
+
+
+def _tell_scalable(found: ScalableSideDocument) -> None:
+    """Say on stderr what of a side is not carried; nothing where there is none."""
+    if found.total is None:
+        say(f"{found.side}: scalable topics (topic://), which are not carried, were not counted: {found.trouble}")
+    elif found.total or not found.whole:
+        some = "" if found.whole else "at least "
+        say(f"{found.side}: {some}{counted(found.total, 'scalable topic')} (topic://), not carried")
 
 
 def plan_rows(review: Review) -> Iterator[output.Row]:

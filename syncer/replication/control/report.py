@@ -51,7 +51,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "watch_whole": control.local.watch.ledger.armed,
         "watch_whole_until_ms": control.local.watch.alive_until,
         "rebuild": rebuilt,
-        "scalable_topics": scalable.document() if (scalable := control.local.topics.scalable) is not None else None,
+        "scalable_topics": counted.document() if (counted := control.local.topics.counted) is not None else None,
         "store_migration": control.local.migration.report(),
         "paused": control.group.paused,
         "pending_reads": len(control.local.dirty),

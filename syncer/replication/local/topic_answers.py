@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncer.admin.scalable_topics import ScalableFound
+from syncer.admin.scalable_topics import ScalableCount, ScalableFound
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
@@ -87,12 +87,19 @@ class TopicAnswers:
         asking: Paths of which a guard wants to know.
         unanswered: Questions that nobody could answer.
         scalable: The scalable topics of the store that is watched; ``None``: they are not all seen in it.
+        told: How many brokers have told of where they are not seen; too old an answer for a guard.
     """
 
     answers: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     unanswered: UnansweredTopics = field(default_factory=UnansweredTopics)
     scalable: ScalableFound | None = field(default_factory=ScalableFound)
+    told: ScalableCount | None = None
+
+    @property
+    def counted(self) -> ScalableCount | None:
+        """How many scalable topics there are, seen or told; ``None``: nobody knows."""
+        return self.told if self.scalable is None else self.scalable
 
     def scalable_at(self, path: MetaPath) -> Topics:
         """Whether a scalable topic has the name of a partitioned one."""

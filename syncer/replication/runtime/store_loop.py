@@ -29,6 +29,8 @@ GATHERED: Final = 3
 """Answers that are stored together, while more are to come; few of all that may be open at once."""
 GATHER_S: Final = 0.02
 SCALABLE_EVERY_S: Final = 60.0
+SCALABLE_ASKED_EVERY_S: Final = 600.0
+"""How often brokers are asked for what a look would see at once: it takes a question for each namespace."""
 WITHOUT_SCALABLE: Final = frozenset({"", "sqlite", ETCD})
 """Kinds of stores in which no cluster keeps scalable topics: those of no cluster, and the one that 5.0 refuses."""
 LOOK_EVERY_S: Final = 10.0
@@ -49,6 +51,7 @@ class StorePumps:
         self._landed = Signal()
         self._began = time.monotonic()
         self._looked_at = -math.inf
+        self._scalable_asked_at = -math.inf
         self._look = Signal()
 
     async def activate(self) -> None:
@@ -270,10 +273,11 @@ class StorePumps:
         return not driver.store_unwritable
 
     async def scalable_looker(self) -> None:
-        """Look each minute which scalable topics the cluster has, where its own store is the one that is watched."""
+        """Look each minute which scalable topics the cluster has; where its own store is another one, ask brokers."""
         while self._around.driver.store_kind not in WITHOUT_SCALABLE:
             await anyio.sleep(SCALABLE_EVERY_S)
             await self.look_for_scalable()
+            await self.ask_for_scalable()
 
     async def look_for_scalable(self) -> None:
         """Look now; a guard wants to know it before the first write."""
@@ -282,6 +286,19 @@ class StorePumps:
         seen = not self._around.driver.store_foreign
         found = await find_scalable(self._around.store) if seen else None
         await self._around.thread.quick(self._around.driver.note_scalable, found)
+
+    async def ask_for_scalable(self) -> None:
+        """Ask brokers if it is time, where the store does not tell; what they told before counts until they answer."""
+        if not self._around.driver.store_foreign or not self._around.versions.asks:
+            return
+        if time.monotonic() - self._scalable_asked_at < SCALABLE_ASKED_EVERY_S:
+            return
+        told = await self._around.versions.scalable()
+        self._scalable_asked_at = time.monotonic()
+        if told.count is None:
+            log.info("scalable_topics_untold", region=self._around.region, cause=told.trouble)
+            return
+        await self._around.thread.quick(self._around.driver.note_scalable_told, told.count)
 
     async def _until_writable(self) -> None:
         """Wait until the store may be written to."""

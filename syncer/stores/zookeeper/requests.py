@@ -26,6 +26,7 @@ BAD_ARGUMENTS: Final = -8
 CONTAINER_OWNER: Final = -(1 << 63)
 """Owner of a container node, which is no session."""
 
+_PERMISSION_BITS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _OK: Final = 0
 _NOT_REACHED: Final = -2
 """Code of a multi's operations after the one that failed."""
@@ -90,6 +91,19 @@ class Permission(NamedTuple):
     bits: int
     scheme: str
     identity: str
+
+    @classmethod
+    def read(cls, entry: str) -> Permission:
+        """Read ``scheme:id:permissions``.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        scheme, _, rest = entry.partition(":")
+        identity, colon, letters = rest.rpartition(":")
+        if not scheme or not colon or not letters or not set(letters) <= set(_PERMISSION_BITS):
+            raise ValueError(f"{entry!r} is not scheme:id:permissions, with permissions of the letters cdrwa")
+        return cls(sum(_PERMISSION_BITS[letter] for letter in set(letters)), scheme, identity)
 
 
 def revision_of(mzxid: int, version: int, czxid: int) -> Revision:

@@ -66,7 +66,6 @@ LINGER_S: Final = 0.005
 """Pause between two notices in a storm, so that changes of one path become one."""
 SCAFFOLD_ROUNDS: Final = 3
 
-_PERMISSION_BITS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _ILLEGAL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]|//|/\\.{1,2}(?:/|$)")
 _REVISION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _NO_VERSION: Final = -2
@@ -131,7 +130,7 @@ class ZooKeeperConfig(BaseModel):
         if not entries:
             raise ValueError("a node needs at least one entry")
         for entry in entries:
-            _permission(entry)
+            Permission.read(entry)
         return entries
 
 
@@ -147,7 +146,7 @@ class ZooKeeperStore:
     def __init__(self, config: ZooKeeperConfig) -> None:
         self._config = config
         self._chroot = config.chroot
-        self._acl = tuple(_permission(entry) for entry in config.acl)
+        self._acl = tuple(Permission.read(entry) for entry in config.acl)
         self._where = config.hosts + config.chroot
         self._session = Session(
             functools.partial(client_of, config),
@@ -259,6 +258,16 @@ class ZooKeeperStore:
                 page_size = max(1, min(READ_PATHS, SCAN_PAGE_BYTES // average))
                 yield tuple(entries)
 
+    async def names(self, paths: Sequence[MetaPath]) -> Mapping[MetaPath, Sequence[str]]:
+        """Read the names of children; see :class:`~syncer.stores.contract.TellsNames`."""
+        (answers,) = await self._session.ask(MultiRead.children([self._full(path) for path in paths]))
+        found: dict[MetaPath, Sequence[str]] = {}
+        for parent, names in zip(paths, answers, strict=True):
+            if isinstance(names, Failed) and names.code != wire.NO_NODE:  # deleted meanwhile is no error
+                raise self._refused_read(parent, names.code)
+            found[parent] = () if isinstance(names, Failed) else names
+        return found
+
     async def watch(self, prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
         """Report changes by persistent recursive watches; every break of the connection is a ``Gap``.
 
@@ -328,13 +337,8 @@ class ZooKeeperStore:
         while directories and len(taken) < READ_PATHS and names_due + directories[-1][1] <= SCAN_NAMES:
             taken.append(directories.pop())
             names_due += taken[-1][1]
-        (answers,) = await self._session.ask(MultiRead.children([self._full(path) for path, _ in taken]))
         paths: list[MetaPath] = []
-        for (parent, _), names in zip(taken, answers, strict=True):
-            if isinstance(names, Failed):
-                if names.code != wire.NO_NODE:  # deleted meanwhile is no error
-                    raise self._refused_read(parent, names.code)
-                continue
+        for parent, names in (await self.names([path for path, _ in taken])).items():
             base = "" if parent == "/" else parent
             paths.extend(MetaPath(f"{base}/{name}") for name in names)
         return [path for path in paths if self._full(path) != _ZOOKEEPERS_OWN]
@@ -466,14 +470,6 @@ def _illegal(path: MetaPath) -> str | None:
         return "it ends with '/'"
     found = _ILLEGAL.search(path)
     return f"it holds {found.group()!r}" if found else None
-
-
-def _permission(entry: str) -> Permission:
-    scheme, _, rest = entry.partition(":")
-    identity, colon, letters = rest.rpartition(":")
-    if not scheme or not colon or not letters or not set(letters) <= set(_PERMISSION_BITS):
-        raise ValueError(f"{entry!r} is not scheme:id:permissions, with permissions of the letters cdrwa")
-    return Permission(sum(_PERMISSION_BITS[letter] for letter in set(letters)), scheme, identity)
 
 
 def _tls_context(tls: ZooKeeperTls | None) -> ssl.SSLContext | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from syncer.admin.client import AdminClient, AdminSettings
-from syncer.admin.scalable_topics import find_scalable, record_path
+from syncer.admin.scalable_topics import ScalableCount, count_scalable, find_scalable, record_path
 from syncer.admin.topic_probe import BOOKKEEPER_NODES, StoreProbe
 from syncer.admin.topics import AdminProbe
 from syncer.conflict.guards import Topics
@@ -70,6 +70,40 @@ async def test_a_look_is_bounded_and_says_so() -> None:
     found = await find_scalable(store(), most=4)
     assert not found.whole
     assert found.total < 3
+
+
+class Named(Held):
+    """A store that tells names alone, and of which no value may be read."""
+
+    async def names(self, paths: Sequence[MetaPath]) -> dict[MetaPath, list[str]]:
+        return {
+            path: sorted({each[len(path) + 1 :].split("/")[0] for each in self.paths if each.startswith(f"{path}/")})
+            for path in paths
+        }
+
+    async def read(self, paths: Sequence[MetaPath]) -> dict[MetaPath, Entry | None]:
+        raise AssertionError(paths)
+
+    async def scan(self, prefix: MetaPath) -> AsyncIterator[tuple[Entry, ...]]:
+        raise AssertionError(prefix)
+        yield ()
+
+
+async def test_names_suffice_to_count_where_a_store_can_tell_them() -> None:
+    named: Any = Named(store().paths)
+    count = ScalableCount(total=3, namespaces={"t/m": 2, "t/n": 1})
+    assert await count_scalable(named) == count
+    found = await count_scalable(store())
+    assert (found.total, found.namespaces, found.whole) == (count.total, count.namespaces, count.whole)
+    empty: Any = Named({})
+    assert await count_scalable(empty) == ScalableCount()
+
+
+@pytest.mark.parametrize(("most", "total"), [(1, 0), (3, 0), (4, 3)])
+async def test_counting_names_is_bounded_and_says_so(most: int, total: int) -> None:
+    named: Any = Named(store().paths)
+    found = await count_scalable(named, most)
+    assert (found.total, found.whole) == (total, False)
 
 
 def test_only_persistent_partitioned_topics_can_have_become_scalable() -> None:

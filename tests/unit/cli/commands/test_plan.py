@@ -20,7 +20,7 @@ from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import Digest, MetaPath
 from syncer.plan.diffing import pictured
 from syncer.plan.review import ALLOWABLE, Reason
-from syncer.planning import plan_file
+from syncer.planning import plan_file, scalable
 from syncer.stores.contract import Write, Written
 from syncer.stores.sqlite import OutsideWriter, SqliteStore
 from tests.suites import REPOSITORY
@@ -155,6 +155,25 @@ def test_diff_as_json_and_yaml_is_one_document(run: Run) -> None:
     assert text.exit_code == 3
     again = PlanDocument.model_validate(yaml.safe_load(text.stdout))
     assert again.model_copy(update={"made_at_ms": found.made_at_ms}) == found
+
+
+def test_diff_counts_scalable_topics_of_each_side_and_carries_none(
+    run: Run, east: OutsideWriter, west: OutsideWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert planned(run("diff", "--with", "west.toml", "-o", "json")).scalable_topics == []
+    monkeypatch.setattr(scalable, "WITHOUT", frozenset())  # as if brokers lived on these stores
+    for name in ("a", "b"):
+        east.put(f"/topics/acme/orders/{name}", b"{}")
+    result = run("diff", "--with", "west.toml")
+    assert "region east: 2 scalable topics (topic://), not carried" in result.stderr
+    assert "region west: scalable topics (topic://), which are not carried, were not counted" in result.stderr
+    assert "the store is no cluster's own, and no [admin] is configured" in result.stderr
+    west.put("/ledgers/LAYOUT", b"x")
+    result = run("diff", "--with", "west.toml")
+    assert result.stderr.count("scalable topic") == 1, "the other side has none"
+    told = planned(run("diff", "--with", "west.toml", "-o", "json")).scalable_topics
+    assert [(each.side, each.total) for each in told] == [("region east", 2), ("region west", 0)]
+    assert "topics" not in run("diff", "--with", "west.toml").stdout.replace("partitioned-topic", "")
 
 
 def test_equal_regions_leave_with_0(run: Run, east: OutsideWriter, west: OutsideWriter) -> None:
