@@ -94,7 +94,7 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
         batch=batch,
         version=replace(known, value=None),
         expected=entry.revision if entry else None,
-        kept=kept_of(settings, kind, known.value),
+        kept=kept_of(settings, kind, proposed),
     )
     return Outcome(replace(register, intent=intent), kept, Need.NOTHING, write)
 

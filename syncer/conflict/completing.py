@@ -11,7 +11,7 @@ from typing import Final
 
 from syncer.conflict.acts import Act, Decision, Journal, Moment, Need, Outcome, RecordConflict
 from syncer.conflict.causality.order import Relation
-from syncer.conflict.fields.brokers import Brokers, oldest_tree
+from syncer.conflict.fields.brokers import Brokers, newer_fields, oldest_tree
 from syncer.conflict.fields.kept import (
     Completed,
     Document,
@@ -28,6 +28,7 @@ from syncer.conflict.projection import parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
+from syncer.making import made_quickly
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, ResourceKind, Version
 from syncer.paths import classify, kind_at, scaffold
 from syncer.replacing import replace
@@ -43,6 +44,7 @@ A lost database has met it: whenever that is, what differs is of unknown provena
 """
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
     """What a valid read of a path means.
@@ -112,7 +114,7 @@ def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields:
     known = register.known
     if known is None or known.value is None:
         return _NOTHING
-    return KeptFields(gone=newer_part(parse(known.value), oldest_tree(kind)))
+    return KeptFields(gone=newer_fields(kind, parse(known.value)))
 
 
 def completes(register: Register, value: bytes) -> bytes:
@@ -144,11 +146,11 @@ def _filled(path: MetaPath, value: bytes, kept: KeptFields | None) -> Completed 
     return found if found.added else None
 
 
-def kept_of(settings: Settings, kind: ResourceKind, value: bytes | None) -> KeptFields | None:
-    """The kept fields of a whole value that is written to the store."""
-    if settings.brokers is None or value is None:
+def kept_of(settings: Settings, kind: ResourceKind, document: Document | None) -> KeptFields | None:
+    """The kept fields of a whole document that is written to the store."""
+    if settings.brokers is None or document is None:
         return None
-    part = newer_part(parse(value), oldest_tree(kind))
+    part = newer_fields(kind, document)
     return KeptFields(part) if part else None
 
 
@@ -157,7 +159,7 @@ def first_kept(settings: Settings, register: Register, entry: Entry) -> KeptFiel
     if not register.stored_alive or not entry.value:
         return None
     try:
-        return kept_of(settings, kind_at(register.path), entry.value)
+        return None if settings.brokers is None else kept_of(settings, kind_at(register.path), parse(entry.value))
     except ValueInvalid:
         return None
 
@@ -261,7 +263,7 @@ def write_back(settings: Settings, register: Register, entry: Entry | None, fact
         batch=batch,
         version=version,
         expected=entry.revision,
-        kept=kept_of(settings, kind_at(register.path), whole),
+        kept=kept_of(settings, kind_at(register.path), parse(whole)),
     )
     note = Journal(path=register.path, decision=Decision.COMPLETED, stamp=stands.stamp, digest=stands.digest)
     write = Put(path=register.path, value=whole, expected=entry.revision, scaffold=scaffold(register.path))

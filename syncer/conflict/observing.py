@@ -60,7 +60,7 @@ def _observe(
     owes = register.kept is not None and register.kept.owed
     if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
         register = _readable(register)
-        if register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
+        if moment.by_scan and register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
             register = replace(register, kept=kept)
         return reprojected(register, entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncer.conflict.completing import completed_value
-from syncer.conflict.fields.brokers import oldest_tree
-from syncer.conflict.fields.kept import KeptFields, newer_part
+from syncer.conflict.fields.brokers import newer_fields
+from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse
 from syncer.conflict.withholding import carried_value
 from syncer.errors import ValueInvalid
@@ -91,7 +91,7 @@ def assumed(path: MetaPath, value: bytes, other: bytes) -> bytes:
         other: What it is compared with.
     """
     try:
-        newer = newer_part(parse(other), oldest_tree(kind_at(path)))
+        newer = newer_fields(kind_at(path), parse(other))
     except ValueInvalid:
         return value
     return completed_value(path, value, KeptFields(gone=newer)) if newer else value

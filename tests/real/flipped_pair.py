@@ -75,7 +75,7 @@ class FlippedPair:
         """
         clock, blue = WallClock(), self.sides[BLUE]
         examination = BrokerExamination("blue", BLUE, blue, clock, tell)
-        calls = RecordedCalls(blue, clock, examination.unanswered)
+        calls = RecordedCalls(blue, clock, examination.waited_in_vain)
         await self.make(namespace, loads)
         for each in self._look_ahead:
             await each.hold()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from syncer.conflict.fields.kept import Trees
+from syncer.conflict.fields.kept import Document, Trees
 from syncer.conflict.fields.table import (
     VERSIONS,
     BrokerVersion,
@@ -54,6 +54,11 @@ def oldest_tree(kind: ResourceKind) -> Tree:
     would never be equal to one with it.
     """
     return {**known_fields(None, kind), **dict.fromkeys(derived_always(kind))}
+
+
+def newer_fields(kind: ResourceKind, document: Document) -> Document:
+    """The fields of a document that the oldest version does not know, nested ones in their objects."""
+    return _trees(VERSIONS[0], kind).newer(document)
 
 
 @cache

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.conflict.fields.table import Tree
+from syncer.making import made_quickly
 
 Document = dict[str, Any]
 """A parsed JSON object."""
@@ -46,6 +47,50 @@ class KeptFields:
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """A tree of fields, made for the question that most values are asked: whether they have any other one.
+
+    Args:
+        names: Of the fields.
+        any_name: Every name is one of them.
+        below: Fields that have fields, with these.
+        each: What is below any other name; ``None``: it is kept whole.
+    """
+
+    names: frozenset[str]
+    any_name: bool
+    below: Mapping[str, Shape]
+    each: Shape | None
+
+    @staticmethod
+    def of(tree: Tree) -> Shape | None:
+        """The shape of a tree; ``None``: it has every field there may be."""
+        each = tree.get("*")
+        shape = Shape(
+            names=frozenset(tree) - {"*"},
+            any_name="*" in tree,
+            below={
+                name: below
+                for name, node in tree.items()
+                if node is not None and name != "*" and (below := Shape.of(node)) is not None
+            },
+            each=None if each is None else Shape.of(each),
+        )
+        return None if shape.any_name and not shape.below and shape.each is None else shape
+
+    def covers(self, document: Mapping[str, Any]) -> bool:
+        """Whether a document has no other fields, nested ones too."""
+        if not self.any_name and not document.keys() <= self.names:
+            return False
+        for name, node in document.items():
+            if node and node.__class__ is dict:
+                shape = self.below.get(name) if name in self.names else self.each
+                if shape is not None and not shape.covers(node):
+                    return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class Trees:
     """What is known of one kind of resource.
 
@@ -58,8 +103,19 @@ class Trees:
     oldest: Tree
     newest: Tree
     brokers: Tree
+    _shape: Shape | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_shape", Shape.of(self.oldest))  # the only way in a frozen class
+
+    def newer(self, document: Document) -> Document:
+        """The fields of a document that the oldest version does not know."""
+        if self._shape is None or self._shape.covers(document):
+            return {}
+        return newer_part(document, self.oldest)
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Completed:
     """A stored value, completed.
@@ -100,9 +156,9 @@ def completed(kept: KeptFields, document: Document, trees: Trees, *, believes: b
         trees: What is known of its kind.
         believes: Whether an absence can be a removal at all; where not, nobody is known to have removed anything.
     """
-    present = newer_part(document, trees.oldest)
+    present = trees.newer(document)
     if kept.empty:
-        return Completed(document, added=False, kept=KeptFields(present), removes=False)
+        return Completed(document, added=False, kept=KeptFields(present) if present else kept, removes=False)
     filling = _Filling()
     stood, gone = filling.laid(kept.store, kept.gone, document, trees, trees.brokers if believes else None)
     if not kept.owed:

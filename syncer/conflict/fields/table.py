@@ -13,6 +13,7 @@ import pkgutil
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -76,6 +77,7 @@ def known_fields(version: BrokerVersion | None, kind: ResourceKind) -> Tree:
     return _TREES[VERSIONS[0] if version is None else listed(version)][kind]
 
 
+@cache
 def listed(version: BrokerVersion) -> str:
     """The table's version that stands for one: the newest that is not newer; the oldest for all that are older.
 

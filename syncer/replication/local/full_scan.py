@@ -81,7 +81,7 @@ def take_page(
             local.misfits.look_at(entry.path)
     try:
         scan.met += len(found)
-        known = _meet(local, found)
+        known, first = _meet(local, found), not local.watch.scanned
         news = {
             path: entry
             for path, entry in found.items()
@@ -91,7 +91,7 @@ def take_page(
             or register.stored.revision != entry.revision
             or local.core.replica.goes_over(path)
             or withholds(path)  # few; a former version of their projection may have made the digest
-            or (register.kept is None and local.core.replica.keeps_more(register, entry))
+            or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
         local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)

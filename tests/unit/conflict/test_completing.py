@@ -735,10 +735,10 @@ def test_what_cannot_be_completed_stays_as_it_is() -> None:
 
 def test_what_is_written_is_kept_by_what_the_oldest_version_does_not_know() -> None:
     settings = core().settings
-    assert kept_of(settings, KIND, WHOLE) == KeptFields(OF_5)
-    assert kept_of(settings, KIND, value(60)) is None
+    assert kept_of(settings, KIND, json.loads(WHOLE)) == KeptFields(OF_5)
+    assert kept_of(settings, KIND, json.loads(value(60))) is None
     assert kept_of(settings, KIND, None) is None
-    assert kept_of(Settings(region=HERE), KIND, WHOLE) is None
+    assert kept_of(Settings(region=HERE), KIND, json.loads(WHOLE)) is None
 
 
 def test_what_is_owed_while_a_write_back_is_under_way_is_not_lost_when_that_lands() -> None:

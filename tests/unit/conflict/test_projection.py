@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import orjson
 import pytest
 
-from syncer.conflict.projection import PROJECTIONS, canonical, parse
+from syncer.conflict.projection import FORMER, PROJECTIONS, canonical, parse
 from syncer.errors import ValueInvalid
 from syncer.model import ResourceKind
 
@@ -168,3 +170,23 @@ def test_a_value_that_is_no_document_is_named_in_words_of_the_format(value: byte
 def test_a_text_that_no_bytes_can_carry_is_not_utf_8() -> None:
     with pytest.raises(ValueInvalid, match="cannot be written as JSON: not UTF-8"):
         canonical({"a": "\ud800"})
+
+
+def test_what_brokers_derive_is_neither_compared_nor_written() -> None:
+    projection = PROJECTIONS[ResourceKind.TOPIC_POLICY]
+    bare = {"messageTTLInSeconds": 60, "isGlobal": True}
+    derived = {"messageTTLSet": True, "globalPolicies": True, "replicationClustersSet": ["east"]}
+    written, other = json.dumps({**bare, **derived}).encode(), json.dumps({**derived, "messageTTLSet": False}).encode()
+    assert projection.digest(written) == projection.digest(json.dumps(bare).encode())
+    assert json.loads(projection.overlay(written, None)) == bare
+    assert json.loads(projection.overlay(written, other)) == bare
+    assert FORMER[ResourceKind.TOPIC_POLICY].project(written) == {**bare, **derived}
+
+
+def test_a_default_by_name_is_as_good_as_none_and_stays_where_it_is() -> None:
+    projection, name = PROJECTIONS[ResourceKind.NAMESPACE], "is_allow_auto_update_schema_with_replicator"
+    bare, by_name = json.dumps({"message_ttl_in_seconds": 60}).encode(), json.dumps({name: True}).encode()
+    assert projection.project(by_name) == {}
+    assert json.loads(projection.overlay(bare, by_name)) == {"message_ttl_in_seconds": 60, name: True}
+    assert json.loads(projection.overlay(bare, json.dumps({name: False}).encode())) == {"message_ttl_in_seconds": 60}
+    assert projection.project(json.dumps({name: 1}).encode()) == {name: 1}, "one is not true"

@@ -14,6 +14,7 @@ from syncer.conflict.fields.kept import (
     Completed,
     Document,
     KeptFields,
+    Shape,
     Trees,
     any_known,
     completed,
@@ -383,6 +384,23 @@ def test_a_field_is_removed_exactly_if_it_was_there_and_all_brokers_know_it(
     assert found.removes is removed
     assert found.document == (left if removed else document)
     assert (name in found.kept.gone) is not removed
+
+
+@given(document=documents, tree=versions)
+def test_a_shape_covers_what_has_no_newer_part(document: Document, tree: Tree) -> None:
+    shape = Shape.of(tree)
+    assert shape is not None
+    assert shape.covers(document) is not bool(newer_part(document, tree))
+
+
+@pytest.mark.parametrize("document", [{"*": {"x": 1}}, {"any": {"y": {"z": 1}}}, {"any": {"x": {}}}, {"any": 1}, {}])
+def test_a_shape_covers_any_name_where_the_tree_has_it(document: Document) -> None:
+    tree: Tree = {"*": {"x": None}}
+    shape = Shape.of(tree)
+    assert shape is not None
+    assert shape.covers(document) is not bool(newer_part(document, tree))
+    assert Shape.of({"*": None}) is None, "whatever is there belongs to it"
+    assert Trees(oldest={"*": None}, newest={}, brokers={}).newer(document) == {}
 
 
 @given(kept=kept_fields)
