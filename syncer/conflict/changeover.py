@@ -9,22 +9,27 @@ all of the store was read since, nothing is left by the former one.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict
 from syncer.conflict.projection import FORMER, PROJECTIONS, Projection, carried
 from syncer.conflict.register import Register
-from syncer.errors import ValueInvalid
+from syncer.errors import StateForeign, ValueInvalid
 from syncer.model import Digest, MetaPath, ResourceKind, Version
 from syncer.paths import classify, kind_at
 from syncer.replacing import replace
 
-_GOES_OVER: Final = ">"
+GOES_OVER: Final = ">"
 _NOBODY: Final[Mapping[ResourceKind, Projection]] = {}
 ABLE: Final = frozenset(each[kind].id for each in (PROJECTIONS, FORMER) for kind in FORMER)
 """Ids of all projections that this program can work by, of the kinds that have several."""
+_TELLING: Final = {
+    kind: tuple(f'"{name}"'.encode() for name in (*PROJECTIONS[kind].unset, *PROJECTIONS[kind].derived))
+    for kind in FORMER
+}
+"""Names of fields that the two projections of a kind treat otherwise: a value without them has one digest by both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +48,28 @@ class ProjectionsInUse:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Id by kind, as it is told and kept; of a kind that goes over, both: nobody else has that one."""
+        """Id by kind, as it is told and kept; of a kind that goes over, both: that one equals no other, nor itself."""
         return {
-            str(kind): f"{self.former[kind].id}{_GOES_OVER}{projection.id}" if kind in self.former else projection.id
+            str(kind): f"{self.former[kind].id}{GOES_OVER}{projection.id}" if kind in self.former else projection.id
             for kind, projection in self.by_kind.items()
         }
 
     @property
-    def told(self) -> str:
-        """The same as JSON."""
+    def kept_as(self) -> str:
+        """The same as JSON, for the database."""
         return json.dumps(self.ids, sort_keys=True)
 
-    def resumed(self, told: str | None) -> ProjectionsInUse:
-        """Those of :attr:`told`, of the same region; of a kind that is not named there, the newest."""
-        if told is None:
+    def resumed(self, kept: str | None) -> ProjectionsInUse:
+        """Those that were :attr:`kept_as` this; of a kind that is not named there, the newest.
+
+        Raises:
+            StateForeign: They are of a newer version: what it has kept cannot be compared by this one.
+        """
+        if kept is None:
             return self
-        ids, by_kind, former = json.loads(told), dict(PROJECTIONS), {}
+        ids, by_kind, former = json.loads(kept), dict(PROJECTIONS), {}
         for kind in ResourceKind:
-            before, goes_over, after = ids.get(kind, PROJECTIONS[kind].id).partition(_GOES_OVER)
+            before, goes_over, after = ids.get(kind, PROJECTIONS[kind].id).partition(GOES_OVER)
             by_kind[kind] = _by_id(kind, after if goes_over else before)
             if goes_over:
                 former[kind] = _by_id(kind, before)
@@ -77,6 +86,12 @@ class ProjectionsInUse:
         """The same, with nothing left by the former ones."""
         return ProjectionsInUse(self.by_kind, able=self.able)
 
+    def other(self, kind: ResourceKind) -> Projection | None:
+        """The other projection that may have made digests here, of a kind that has two."""
+        if kind not in FORMER:
+            return None
+        return FORMER[kind] if self.by_kind[kind].id == PROJECTIONS[kind].id else PROJECTIONS[kind]
+
     def concerns(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path may be made anew."""
         resource = classify(path) if self.former else None
@@ -92,19 +107,56 @@ def able_ids(kind: ResourceKind) -> tuple[str, ...]:
     return (*ids, FORMER[kind].id) if kind in FORMER else ids
 
 
-def agreed(kind: ResourceKind, ours: Collection[str], theirs: Iterable[Collection[str] | None]) -> str | None:
-    """The newest projection that all members can work by; ``None``: there is none, or that cannot be told.
+@dataclass(frozen=True, slots=True)
+class Works:
+    """By which projections of a kind another member works.
+
+    Args:
+        in_use: Id of the one in use, or of the one that it goes over to.
+        able: Those that it can work by.
+        ready: Those that all members can work by, as far as it sees.
+    """
+
+    in_use: str
+    able: frozenset[str]
+    ready: frozenset[str]
+
+
+def ready(kind: ResourceKind, ours: ProjectionsInUse, members: Iterable[Works | None]) -> frozenset[str]:
+    """The projections that all members can work by; while one was not heard, the one in use alone.
 
     Args:
         kind: Of resource.
-        ours: Ids that this region can work by.
-        theirs: The same of each other member; ``None``: it was not heard.
+        ours: Of this region.
+        members: All others; ``None``: it was not heard yet.
     """
-    told = list(theirs)
+    told = list(members)
     if None in told:
-        return None
-    able = (each for each in able_ids(kind) if each in ours)
-    return next((each for each in able if all(ids is not None and each in ids for ids in told)), None)
+        return frozenset({ours.by_kind[kind].id})
+    able = ours.able & frozenset(able_ids(kind))
+    return able.intersection(*(each.able for each in told if each is not None))
+
+
+def chosen(kind: ResourceKind, ours: ProjectionsInUse, members: Iterable[Works | None]) -> str:
+    """The projection to work by: the newest that every member can, and knows that every other one can.
+
+    Where there is none, or one was not heard yet, it is the oldest that anybody heard works by, so that all who hear
+    each other end at the same one, whomever else each of them waits for.
+
+    Args:
+        kind: Of resource.
+        ours: Of this region.
+        members: All others; ``None``: it was not heard yet.
+    """
+    told, current = list(members), ours.by_kind[kind].id
+    heard = [each for each in told if each is not None]
+    able = [each for each in able_ids(kind) if each in ours.able and all(each in one.able for one in heard)]
+    if len(heard) == len(told):
+        agreed = next((each for each in able if all(each in one.ready for one in heard)), None)
+        if agreed is not None:
+            return agreed
+    in_use = {current, *(one.in_use for one in heard)}
+    return next((each for each in reversed(able) if each in in_use), current)
 
 
 def made_anew(
@@ -118,14 +170,15 @@ def made_anew(
         values: Of the store, or of an event; what is known here is added.
     """
     acts: tuple[Act, ...] = ()
-    if not projections.concerns(register.path):
-        return register, acts
     kind, known = kind_at(register.path), register.known
+    other = projections.other(kind)
+    if other is None:
+        return register, acts
     for value in (None if known is None else known.value, *values):
-        if value is None:
+        if value is None or not any(mark in value for mark in _TELLING[kind]):
             continue
         try:
-            before, digest = projections.former[kind].digest(value), projections.by_kind[kind].digest(value)
+            before, digest = other.digest(value), projections.by_kind[kind].digest(value)
         except ValueInvalid:
             continue
         if before == digest:
@@ -154,6 +207,10 @@ def _version(version: Version, before: Digest, digest: Digest) -> Version:
 
 
 def _by_id(kind: ResourceKind, wanted: str) -> Projection:
-    """A projection by its id; of an id that this program does not know, the newest."""
-    former = FORMER.get(kind)
-    return former if former is not None and former.id == wanted else PROJECTIONS[kind]
+    for known in (PROJECTIONS, FORMER):
+        if kind in known and known[kind].id == wanted:
+            return known[kind]
+    raise StateForeign(
+        f"the sidecar database compares {kind} by {wanted}, which this version does not know",
+        hint="Start the version that wrote it, or a newer one.",
+    )

@@ -24,7 +24,7 @@ from syncer.conflict.fields.kept import (
     without,
 )
 from syncer.conflict.guards import Facts
-from syncer.conflict.projection import parse, stored
+from syncer.conflict.projection import PROJECTIONS, parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -148,8 +148,8 @@ def _filled(path: MetaPath, value: bytes, kept: KeptFields | None) -> Completed 
 
 def kept_of(settings: Settings, kind: ResourceKind, document: Document | None) -> KeptFields | None:
     """The kept fields of a whole document that is written to the store."""
-    if settings.brokers is None or document is None:
-        return None
+    if settings.brokers is None or document is None or PROJECTIONS[kind].replicated is not None:
+        return None  # what a kind with secrets does not carry stays in its store
     part = newer_fields(kind, document)
     return KeptFields(part) if part else None
 

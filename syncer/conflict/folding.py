@@ -41,8 +41,11 @@ def fold_event(
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
         register = replace(register, own=own)
-    register, filled_in = made_anew(settings.projections, register, (event.value,))
     relation = relate(register.known, version)
+    filled_in: tuple[Act, ...] = ()
+    known = register.known
+    if settings.projections.former or (relation is Relation.SAME and known and known.digest != version.digest):
+        register, filled_in = made_anew(settings.projections, register, (event.value,))
     folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
     acts = (*filled_in, *acts, *overtaken(register, folded))
     if folded.known is not register.known and relation is Relation.SUCCESSOR:

@@ -49,7 +49,8 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     entry = carried_entry(register.path, entry)
     if not settings.projections.concerns(register.path):
         return _observe(settings, register, entry, moment, publishes=publishes)
-    register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, moment))
+    undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
+    register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))
     outcome = _observe(settings, register, entry, moment, publishes=publishes)
     return replace(outcome, acts=(*acts, *outcome.acts))
 
@@ -75,6 +76,12 @@ def _observe(
     if read.asks:
         return Outcome(register, (), Need.BROKERS)
     stands, completed = register.stored, read.entry
+    if stands is not None and completed is not None and read.digest != stands.digest:
+        values = (completed.value, None if read.stood is None else read.stood[0])
+        register, made = made_anew(settings.projections, register, values)
+        if made:  # it stands there by the digest of another projection
+            outcome = _observe(settings, register, entry, moment, publishes=publishes)
+            return replace(outcome, acts=(*made, *outcome.acts))
     if read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
         value, digest = read.stood
         outcome = _completed(settings, register, stands, completed, read, moment, publishes=publishes)

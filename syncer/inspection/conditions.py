@@ -92,6 +92,8 @@ WEIGHTS: Final = {
     # the store, and what brokers do to it
     "peer-protocol-unknown": _alarm("upgrade this region", "syncer status"),
     "broker-versions-unknown": _advice("let the daemon ask the brokers, by [admin]", "syncer config check --connect"),
+    "projections-change": _advice("wait until it has read its store"),
+    "projections-older": _advice("upgrade who cannot, or forget who is gone for good", _REGIONS),
     "broker-version-newer": _advice("upgrade this program"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),

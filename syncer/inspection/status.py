@@ -124,6 +124,7 @@ def _conditions(report: dict[str, Any]) -> list[Condition]:
     disagreements = [
         _condition("regions-disagree", f"{each['peer']}, {each['kind']}: {each['message']}")
         for each in report.get("disagreements", ())
+        if not each.get("passes")
     ]
     return standing + disagreements
 

@@ -94,8 +94,7 @@ def retell(
         version = version_of(settings, event)
     except ValueInvalid:
         return Why.UNREADABLE
-    judged, _ = made_anew(settings.projections, register, (event.value,))
-    known = judged.known
+    known = made_anew(settings.projections, register, (event.value,))[0].known
     if known is None:
         if event.stamp.updated_at_ms <= bounds.floor_ms:
             return Why.FORGOTTEN

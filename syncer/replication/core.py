@@ -38,15 +38,19 @@ class GoingOver:
 
     Args:
         wants_scan: All that the store holds is to be read again for it.
-        all_read: It was, and every answer decided.
+        scan_done: It was, and every answer decided.
         due_after: The last due path that was looked through.
         due_seen: All of them were.
+        begun_at: When it was begun last; 0: never.
+        rest_ms: It is not begun again before so long after that.
     """
 
     wants_scan: bool = False
-    all_read: bool = False
+    scan_done: bool = False
     due_after: MetaPath | None = None
     due_seen: bool = False
+    begun_at: Millis = Millis(0)
+    rest_ms: Millis = Millis(0)
 
 
 @dataclass(slots=True, kw_only=True)

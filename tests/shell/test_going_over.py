@@ -8,9 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from syncer.conflict.changeover import ABLE, NEWEST
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.model import Digest, MetaPath, ResourceKind
+from syncer.replication.local import going_over
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, changes_on, heartbeat
 from tests.shell.region import Site, active, path_of, tenant, until
@@ -20,6 +23,7 @@ SPACE: Final = MetaPath("/admin/policies/acme/orders")
 VALUE: Final = json.dumps(
     {"message_ttl_in_seconds": 60, "is_allow_auto_update_schema_with_replicator": True, "deleted": False}
 ).encode()
+CAN: Final = tuple(sorted(ABLE))
 BEFORE: Final = {**NEWEST.ids, "namespace": "namespace/1", "topic-policy": "topic-policy/1"}
 
 
@@ -29,7 +33,10 @@ def digest(site: Site, column: str = "s_digest") -> Digest | None:
     return None if row is None else row[0]
 
 
-async def test_a_group_goes_over_once_every_member_can(make_site: MakeSite, bus_file: Path) -> None:
+async def test_a_group_goes_over_once_every_member_can(
+    make_site: MakeSite, bus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going_over, "RESTS_MS", 0)
     east = make_site("east", peers={"expected": ["west"]})
     east.writer.put(path_of("acme"), tenant("a"))
     east.writer.put(SPACE, VALUE)
@@ -44,10 +51,10 @@ async def test_a_group_goes_over_once_every_member_can(make_site: MakeSite, bus_
         east.writer.put(SPACE, told)
         await until(lambda: digest(east, "k_digest") == FORMER[KIND].digest(told), "and publishes by that")
         await until(lambda: len(changes_on(bus_file)) == 3, "two of the beginning, one of now")
-        await west.say(heartbeat(projections=BEFORE, able=tuple(sorted(ABLE)), scope=scope))
+        await west.say(heartbeat(projections=BEFORE, able=CAN, ready=CAN, scope=scope))
         await until(lambda: digest(east) == PROJECTIONS[KIND].digest(told), "it goes over, since all can")
         await until(lambda: digest(east, "k_digest") == digest(east), "known and stored are one")
-        await west.say(heartbeat(able=tuple(sorted(ABLE)), scope=scope))
+        await west.say(heartbeat(able=CAN, ready=CAN, scope=scope))
         await until(lambda: east.report().get("disagreements") == [], "and so does its member")
         assert len(changes_on(bus_file)) == 3, "that is no change of anybody's"
         assert east.status().counts.due == 0

@@ -226,7 +226,7 @@ class DiskState:
         """Raise the epoch."""
         tables = self._disk.tables
         self._epoch = tables.identity.epoch + 1
-        made_by = tables.identity.projections or NEWEST.told
+        made_by = tables.identity.projections or NEWEST.kept_as
         tables.identity = replace(tables.identity, epoch=self._epoch, projections=made_by)
         return tables.identity
 

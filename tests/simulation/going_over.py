@@ -26,10 +26,10 @@ def digests_stay() -> Patches:
 def nobody_waits() -> Patches:
     """A region goes over to the newest projection at once, whoever cannot."""
 
-    def at_once(kind: ResourceKind, ours: Any, theirs: Any) -> str:
-        return next(each for each in able_ids(kind) if each in ours)
+    def at_once(kind: ResourceKind, ours: Any, members: Any) -> str:
+        return next(each for each in able_ids(kind) if each in ours.able)
 
-    return [(going_over, "agreed", at_once)]
+    return [(going_over, "chosen", at_once)]
 
 
 def the_store_is_not_read_again() -> Patches:

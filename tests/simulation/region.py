@@ -158,6 +158,7 @@ class Daemon:
         parts_of(self.driver).recovery.quiet_ms = QUIET_MS
         parts_of(self.driver).local.rollback_counter.interval_ms = MARK_MS
         parts_of(self.driver).group.evidence.silence_ms = SILENCE_MS
+        parts_of(self.driver).core.going_over.rest_ms = Millis(0)
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None

@@ -144,7 +144,7 @@ class Site:
 
     def projects_as(self, projections: ProjectionsInUse) -> bool:
         """Whether its database has the digests of these."""
-        return self.disk.tables.identity.projections == projections.told
+        return self.disk.tables.identity.projections == projections.kept_as
 
     def land(self, request: Request) -> None:
         """A transaction reaches the store."""
@@ -278,7 +278,7 @@ class World:
         """Start a daemon."""
         site = self.sites[Region(region)]
         if site.older:
-            site.disk.set_facts(projections=FORMERLY.told)
+            site.disk.set_facts(projections=FORMERLY.kept_as)
             if self.rng.random() < _NEWER_PROGRAM:
                 self._upgrade(site)
         daemon = Daemon(self, site)

@@ -119,7 +119,9 @@ def encode(
     if isinstance(message, MetadataChangeEvent):
         return _encode_change(message, native_names)
     if isinstance(message, Heartbeat):
-        untold = {name for name in ("brokers", "able") if not getattr(message, name)}  # as versions before wrote it
+        untold = {
+            name for name in ("brokers", "able", "ready") if not getattr(message, name)
+        }  # as versions before wrote it
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message, exclude=untold)
     elif isinstance(message, TreeMessage):
         kind, said = "tree", message.body

@@ -26,7 +26,7 @@ TOLD_CHARACTERS: Final = 128 * 1024
 def told_characters(beat: Heartbeat) -> int:
     """How many characters all names have that a heartbeat lists."""
     refused = (text for pair in beat.refused for text in pair)
-    rules = (*beat.projections, *beat.projections.values(), *beat.able)
+    rules = (*beat.projections, *beat.projections.values(), *beat.able, *beat.ready)
     lists = (rules, beat.consumed, beat.reached, beat.generations, refused)
     return sum(len(text) for texts in lists for text in texts)
 
@@ -66,13 +66,13 @@ def check_heartbeat(beat: Heartbeat) -> None:
     Raises:
         PayloadInvalid: The message says which field and why.
     """
-    listed = (beat.projections, beat.able, beat.consumed, beat.reached, beat.generations, beat.brokers)
+    listed = (beat.projections, beat.able, beat.ready, beat.consumed, beat.reached, beat.generations, beat.brokers)
     if max(map(len, listed)) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     if told_characters(beat) > TOLD_CHARACTERS:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
-    rules = (*rules, *beat.brokers, *beat.able)
+    rules = (*rules, *beat.brokers, *beat.able, *beat.ready)
     first = (database for _, database in beat.generations.values())
     names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first)
     if not all(is_name(name) for name in names if name):

@@ -58,6 +58,7 @@ class Heartbeat:
         brokers: Versions of the region's brokers, each once, the oldest first; empty: not known.
         able: Ids of all projections that it can work by, of kinds that had another one before; none from versions that
             do not tell.
+        ready: Those of them that all members can work by, as far as it sees.
     """
 
     region: Region
@@ -84,6 +85,7 @@ class Heartbeat:
     generations: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     brokers: tuple[str, ...] = ()
     able: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from syncer.bus.wire.messages import Heartbeat
 from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
+from syncer.replication.local import going_over
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 
@@ -48,6 +49,7 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         watermark=Millis(max(watermark, 0)),
         projections=settings.projections.ids,
         able=tuple(sorted(settings.projections.able)),
+        ready=going_over.ready_ids(control.local),
         scope=control.core.scope.fingerprint,
         tie_order=settings.ties,
         mode=_mode(control),

@@ -3,7 +3,8 @@
 All members work by the same rules (projections, tie order), else their values cannot be compared. A member that works
 by others, after an upgrade, keeps that kind of resource waiting until all do. But anybody who may publish can say that
 he is a region and works by other rules. So only members count: the regions of `peers.expected`; where none are named,
-whoever was first heard with the rules of this region, or was admitted by an operator. Anybody else is a newcomer. It is
+whoever was first heard with the rules of this region, or was admitted by an operator. Who has met no member yet takes
+the first ones whose rules it can take, too. Anybody else is a newcomer. It is
 not obeyed, and nobody waits for it: the status names it and why, its changes go to the quarantine without their numbers
 being counted, so that anti-entropy brings them once `syncer regions admit` has made it a member, or once it works by
 the rules of this region. `syncer regions forget` refuses it for good. Memory only: heartbeats repeat it.
@@ -38,9 +39,16 @@ class Newcomers:
     def __init__(self) -> None:
         self._held: OrderedDict[Region, Newcomer] = OrderedDict()
 
-    def judge(self, beat: Heartbeat, ours: Rules) -> bool:
-        """Hold a region that was not heard before, if it works by other rules for good; whether it is held."""
-        against = rules_of(beat).apart(beat.region, ours)
+    def judge(self, beat: Heartbeat, ours: Rules, *, alone: bool) -> bool:
+        """Hold a region that was not heard before, if it works by other rules; whether it is held.
+
+        Args:
+            beat: Its heartbeat.
+            ours: The rules of this region.
+            alone: This region has no other member yet: then it takes in who works by others that a changeover mends.
+        """
+        theirs = rules_of(beat)
+        against = theirs.apart(beat.region, ours) if alone else theirs.against(beat.region, ours)
         if not against:
             self.let_go(beat.region)
             return False

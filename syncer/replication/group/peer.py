@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.bus.wire.messages import LEFT, Heartbeat
-from syncer.conflict.changeover import ProjectionsInUse, able_ids
+from syncer.conflict.changeover import GOES_OVER, ProjectionsInUse, Works, able_ids
+from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind, TieOrder
 from syncer.state.contract.peers import PeerRow
@@ -45,12 +46,14 @@ class Rules:
         scope: Fingerprint of its rules.
         ties: Who wins at equal times.
         able: Ids of all projections that it can work by.
+        ready: Those that all members can work by, as far as it sees.
     """
 
     projections: Mapping[str, str]
     scope: str
     ties: TieOrder
     able: frozenset[str] = frozenset()
+    ready: frozenset[str] = frozenset()
 
     def against(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
         """Kinds of resource that cannot be replicated with a region of these rules, and why."""
@@ -62,7 +65,7 @@ class Rules:
             for kind in ResourceKind
             if (own := ours.projections.get(kind)) is not None
             and (theirs := self.projections.get(kind)) is not None
-            and theirs != own
+            and (theirs != own or GOES_OVER in own)
         }
 
     def apart(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
@@ -77,6 +80,11 @@ class Rules:
         known = frozenset(able_ids(kind))
         return known & self.able if kind in self.projections else known
 
+    def works(self, kind: ResourceKind) -> Works:
+        """By which projections of a kind it works."""
+        in_use = self.projections.get(kind, PROJECTIONS[kind].id).rpartition(GOES_OVER)[2]
+        return Works(in_use, self.able_by(kind), self.ready if kind in self.projections else frozenset(able_ids(kind)))
+
 
 def own_rules(projections: ProjectionsInUse, scope: str, ties: TieOrder) -> Rules:
     """The rules of this region."""
@@ -87,7 +95,11 @@ def rules_of(beat: Heartbeat) -> Rules:
     """The rules that a heartbeat tells, of the kinds of resource that there are."""
     known = {kind: told for kind in map(str, ResourceKind) if (told := beat.projections.get(kind)) is not None}
     return Rules(
-        projections=known, scope=beat.scope, ties=beat.tie_order, able=frozenset((*known.values(), *beat.able))
+        projections=known,
+        scope=beat.scope,
+        ties=beat.tie_order,
+        able=frozenset((*known.values(), *beat.able)),
+        ready=frozenset(beat.ready or known.values()),
     )
 
 
@@ -223,6 +235,7 @@ class Peer:
             scope=told["scope"],
             ties=TieOrder(told["tie_order"]),
             able=frozenset((*projections.values(), *told.get("able", ()))),
+            ready=frozenset(told.get("ready") or projections.values()),
         )
         return Peer(
             sender=row.sender,
@@ -273,6 +286,7 @@ def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
         "watermark": beat.watermark,
         "projections": dict(rules.projections),
         "able": sorted(rules.able),
+        "ready": sorted(rules.ready),
         "scope": beat.scope,
         "tie_order": str(beat.tie_order),
         "mode": beat.mode,

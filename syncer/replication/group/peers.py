@@ -11,6 +11,7 @@ from typing import Final
 
 from syncer.bus.wire.heartbeats import REFUSED_CHARACTERS, REFUSED_TOLD
 from syncer.bus.wire.messages import Heartbeat
+from syncer.conflict.changeover import GOES_OVER, Works
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind
 from syncer.replacing import replace
@@ -162,12 +163,12 @@ class Peers:
         counted = sorted((set(expected) or met) - gone)
         return {region: self._peers[region].report if region in self._peers else None for region in counted}
 
-    def able(self, kind: ResourceKind, expected: Collection[Region]) -> list[frozenset[str] | None]:
-        """The projections of a kind that each other member can work by; ``None``: it was not heard yet."""
-        found = []
+    def works(self, kind: ResourceKind, expected: Collection[Region]) -> list[Works | None]:
+        """By which projections of a kind each other member works; ``None``: it was not heard yet."""
+        found: list[Works | None] = []
         for region in self.members(expected):
             peer = self._peers.get(region)
-            found.append(None if peer is None or peer.unmet else peer.rules.able_by(kind))
+            found.append(None if peer is None or peer.unmet else peer.rules.works(kind))
         return found
 
     def work_by(self, ours: Rules) -> None:
@@ -348,7 +349,7 @@ class Peers:
     def disagreements(self, expected: Collection[Region]) -> list[dict[str, object]]:
         """What waits because of which member, as JSON."""
         return [
-            {"peer": region, "kind": str(kind), "message": reason}
+            {"peer": region, "kind": str(kind), "message": reason, "passes": GOES_OVER in reason}
             for region, reasons in sorted(self._disagreements.items())
             if self._is_member(region, expected)
             for kind, reason in sorted(reasons.items())

@@ -315,7 +315,9 @@ def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Milli
 
 def _taken_in(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
     """Whether a region that is heard for the first time counts from now on."""
-    if not inbound.group.expected and inbound.group.newcomers.judge(beat, inbound.group.peers.ours):
+    if not inbound.group.expected and inbound.group.newcomers.judge(
+        beat, inbound.group.peers.ours, alone=not inbound.group.peers.members(())
+    ):
         return False
     if not inbound.group.peers.full:
         return True

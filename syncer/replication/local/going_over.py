@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Outcome
-from syncer.conflict.changeover import ProjectionsInUse, agreed, made_anew
-from syncer.conflict.projection import FORMER
+from syncer.conflict.changeover import ProjectionsInUse, chosen, made_anew, ready
+from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.model import Millis
 from syncer.replacing import replace
@@ -19,39 +19,88 @@ from syncer.replication.core import GoingOver
 from syncer.replication.group.peer import own_rules
 from syncer.replication.local.part import OwnStore
 
+CHANGE: Final = "projections-change"
+OLDER: Final = "projections-older"
+_NAMED: Final = 5
+"""Members that a condition names."""
 _PAGE: Final = 1_000
+_PAGES: Final = 5
+"""Of what is due, at a time."""
+RESTS_MS: Final = 60_000
+LONGEST_REST_MS: Final = 3_600_000
+"""How long it rests after it was begun: the first time, and at most."""
+
+
+def ready_ids(local: OwnStore) -> tuple[str, ...]:
+    """The projections that all members can work by, as far as this region sees; for its heartbeats."""
+    projections, peers, expected = local.core.replica.settings.projections, local.group.peers, local.group.expected
+    return tuple(sorted(each for kind in FORMER for each in ready(kind, projections, peers.works(kind, expected))))
 
 
 def look_again(local: OwnStore, now: Millis) -> None:
-    """Begin to go over where the group agrees on it, or do the next piece of that."""
-    projections = local.core.replica.settings.projections
+    """Begin to go over where the group works by another one, or do the next piece of that.
+
+    Whoever speaks as a member can have it begun, and each time all of the store is read: so it rests in between, each
+    time for longer.
+    """
+    projections, state = local.core.replica.settings.projections, local.core.going_over
+    _tell(local)
     if projections.former:
         _look_through(local, now)
         return
     peers, expected = local.group.peers, local.group.expected
-    wanted = {kind: agreed(kind, projections.able, peers.able(kind, expected)) for kind in FORMER}
-    towards = projections.towards({kind: found for kind, found in wanted.items() if found is not None})
-    if towards.former:
+    towards = projections.towards({kind: chosen(kind, projections, peers.works(kind, expected)) for kind in FORMER})
+    if towards.former and not 0 <= now - state.begun_at < state.rest_ms:
         _use(local, towards)
-        local.core.going_over = GoingOver(wants_scan=True)
+        rest_ms = min(max(2 * state.rest_ms, RESTS_MS), LONGEST_REST_MS)
+        local.core.going_over = GoingOver(wants_scan=True, begun_at=now, rest_ms=Millis(rest_ms))
+
+
+def _tell(local: OwnStore) -> None:
+    """Say in the status that it goes over, or for whom it waits to do so."""
+    peers, expected = local.group.peers, local.group.expected
+    projections = local.core.replica.settings.projections
+    local.telemetry.conditions.pop(CHANGE, None)
+    local.telemetry.conditions.pop(OLDER, None)
+    if projections.former:
+        kinds = ", ".join(projections.ids[kind] for kind in sorted(projections.former))
+        local.telemetry.conditions[CHANGE] = (
+            f"this region compares values in another way from now on ({kinds}) and reads its store for that; what "
+            "others say of these kinds is written once it is done"
+        )
+        return
+    for kind in FORMER:
+        newest, works = PROJECTIONS[kind].id, peers.works(kind, expected)
+        if projections.by_kind[kind].id == newest:
+            continue
+        members = zip(peers.members(expected), works, strict=True)
+        waits = [
+            f"{region} ({'was never heard' if each is None else 'waits itself' if newest in each.able else 'cannot'})"
+            for region, each in members
+            if each is None or newest not in each.ready
+        ]
+        if waits:
+            local.telemetry.conditions[OLDER] = (
+                f"{kind}: compared by {projections.by_kind[kind].id}, not {newest}: {', '.join(waits[:_NAMED])}"
+            )
 
 
 def scanned(local: OwnStore) -> None:
     """All that the store holds was read, and every answer decided."""
     if local.core.replica.settings.projections.former and not local.core.going_over.wants_scan:
-        local.core.going_over.all_read = True
+        local.core.going_over.scan_done = True
         _arrive(local)
 
 
 def _arrive(local: OwnStore) -> None:
-    if local.core.going_over.all_read and local.core.going_over.due_seen:
+    if local.core.going_over.scan_done and local.core.going_over.due_seen:
         _use(local, local.core.replica.settings.projections.arrived)
 
 
 def _use(local: OwnStore, projections: ProjectionsInUse) -> None:
     core = local.core
     with core.state.transaction() as tx:
-        identity = tx.set_identity(projections=projections.told)
+        identity = tx.set_identity(projections=projections.kept_as)
     core.identity, settings = identity, replace(core.replica.settings, projections=projections)
     core.replica = Replica(settings)
     local.group.peers.work_by(own_rules(projections, core.scope.fingerprint, settings.ties))
@@ -60,8 +109,14 @@ def _use(local: OwnStore, projections: ProjectionsInUse) -> None:
 def _look_through(local: OwnStore, now: Millis) -> None:
     """Look through the next page of what is due: its values are in the database, and perhaps not in the store."""
     state = local.core.going_over
-    if state.due_seen:
-        return
+    for _ in range(_PAGES):
+        if state.due_seen:
+            return
+        _look_at_page(local, now)
+
+
+def _look_at_page(local: OwnStore, now: Millis) -> None:
+    state = local.core.going_over
     with local.core.state.transaction() as tx:
         page = tx.due(_PAGE, state.due_after)
         unit = local.units.begin(tx, now)

@@ -29,7 +29,7 @@ class MemoryState:
         """Become the writer: raise the epoch, which fences off a former one."""
         identity = self.database.facts[""]
         raised = self.database.facts[""] = replace(
-            identity, epoch=identity.epoch + 1, projections=identity.projections or NEWEST.told
+            identity, epoch=identity.epoch + 1, projections=identity.projections or NEWEST.kept_as
         )
         self._epoch = raised.epoch
         return raised

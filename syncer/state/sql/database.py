@@ -143,7 +143,7 @@ class SqlState:
                     connection.execute(update(table).values(epoch=table.c.epoch + 1))
                     opening.bring_up_to_date(connection)
                     new = update(table).where(table.c.projections.is_(None))
-                    connection.execute(new.values(projections=NEWEST.told))
+                    connection.execute(new.values(projections=NEWEST.kept_as))
                     identity = self._read(connection)
             except BaseException as exc:
                 self._hang_up(exc)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace as replace_of
 from typing import Any, Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.acts import FillConflict, Publish
-from syncer.conflict.changeover import ABLE, NEWEST, ProjectionsInUse, able_ids, agreed, made_anew
+from syncer.conflict.acts import FillConflict, Publish, RecordConflict
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse, Works, able_ids, chosen, made_anew, ready
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.table import derived_fields, written_defaults
@@ -17,6 +19,7 @@ from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.register import Intent, Register, Shown, Stored
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings
+from syncer.errors import StateForeign
 from syncer.model import Digest, EventType, MetadataChangeEvent, Millis, ResourceKind, Revision, Version
 from syncer.replacing import replace
 from syncer.stores.contract import Entry
@@ -75,23 +78,60 @@ def test_an_id_names_one_way_to_make_digests() -> None:
 
 def test_ids_come_back_as_they_were_told() -> None:
     for each in (NEWEST, FORMERLY, GOING):
-        assert NEWEST.resumed(each.told) == each
+        assert NEWEST.resumed(each.kept_as) == each
     assert GOING.ids[KIND] == "namespace/1>namespace/2"
     assert GOING.arrived.ids[KIND] == "namespace/2"
     assert NEWEST.resumed(None) is NEWEST
-    assert NEWEST.resumed('{"namespace": "namespace/77"}') == NEWEST, "of a version that this program does not know"
+    with pytest.raises(StateForeign, match=r"compares namespace by namespace/77, which this version does not know"):
+        NEWEST.resumed('{"namespace": "namespace/77"}')
+    assert NEWEST.other(KIND) == FORMER[KIND]
+    assert (FORMERLY.other(KIND), NEWEST.other(ResourceKind.TENANT)) == (PROJECTIONS[KIND], None)
+
+
+OLD, BOTH = frozenset({"namespace/1"}), frozenset({"namespace/1", "namespace/2"})
+
+
+def works(in_use: int = 2, able: frozenset[str] = BOTH, ready_: frozenset[str] = BOTH) -> Works:
+    return Works(f"namespace/{in_use}", able, ready_)
 
 
 def test_a_group_goes_by_the_newest_that_all_can_work_by() -> None:
-    old, both = frozenset({"namespace/1"}), frozenset({"namespace/1", "namespace/2"})
     assert able_ids(KIND) == ("namespace/2", "namespace/1")
     assert able_ids(ResourceKind.TENANT) == ("tenant/1",)
-    assert agreed(KIND, ABLE, [both, both]) == "namespace/2"
-    assert agreed(KIND, ABLE, []) == "namespace/2"
-    assert agreed(KIND, ABLE, [both, old]) == "namespace/1"
-    assert agreed(KIND, ABLE, [both, None]) is None, "one was not heard yet"
-    assert agreed(KIND, ABLE, [frozenset({"namespace/3"})]) is None
-    assert agreed(KIND, old, [both]) == "namespace/1"
+    assert chosen(KIND, FORMERLY, [works(1), works(1)]) == "namespace/2"
+    assert chosen(KIND, NEWEST, []) == "namespace/2"
+    assert chosen(KIND, NEWEST, [works(), works(1, OLD, OLD)]) == "namespace/1"
+    older = replace_of(FORMERLY, able=OLD)
+    assert chosen(KIND, older, [works()]) == "namespace/1"
+    assert chosen(KIND, NEWEST, [works(1, frozenset(), frozenset())]) == "namespace/2", "nothing is common to them"
+
+
+def test_nobody_goes_up_before_all_know_that_all_can() -> None:
+    assert ready(KIND, FORMERLY, [works(1), works(1)]) == BOTH
+    assert ready(KIND, FORMERLY, [works(1), None]) == OLD
+    assert ready(KIND, NEWEST, [works(), works(1, OLD, OLD)]) == OLD
+    assert chosen(KIND, FORMERLY, [works(1, BOTH, OLD)]) == "namespace/1", "that one waits for somebody"
+    assert chosen(KIND, FORMERLY, [works(1), None]) == "namespace/1", "this one does"
+
+
+def test_who_does_not_hear_the_same_members_ends_at_the_same_one_all_the_same() -> None:
+    waits = works(1, BOTH, OLD)
+    assert chosen(KIND, NEWEST, [waits, waits]) == "namespace/1", "a newcomer does not know for whom they wait"
+    assert chosen(KIND, NEWEST, [waits, None]) == "namespace/1", "a region whose database was lost"
+    assert chosen(KIND, NEWEST, [None]) == "namespace/2", "nobody to go by"
+    assert chosen(KIND, FORMERLY, [works(2, BOTH, OLD)]) == "namespace/1", "and the other one goes back to it"
+
+
+standings = st.sampled_from([works(1, OLD, OLD), works(1, BOTH, OLD), works(1), works(2), works(2, BOTH, BOTH - OLD)])
+"""What a member can tell of itself: it is ready for what it works by."""
+
+
+@given(one=st.sampled_from([NEWEST, FORMERLY]), others=st.lists(st.none() | standings, max_size=4))
+def test_what_is_chosen_is_what_all_heard_can_work_by(one: ProjectionsInUse, others: list[Works | None]) -> None:
+    found = chosen(KIND, one, others)
+    assert all(other is None or found in other.able for other in others)
+    again = one.towards({KIND: found}).arrived
+    assert chosen(KIND, again, others) == found, "and stays so as long as nobody says otherwise"
 
 
 def test_only_kinds_that_go_over_are_concerned() -> None:
@@ -175,7 +215,9 @@ def test_wherever_a_digest_stands_it_is_made_anew() -> None:
     assert (found.stored_digest, found.shown.digest) == (newest(BY_NAME),) * 2
     assert acts == (FillConflict(path=PATH, digest=former(BY_NAME), value=BY_NAME),)
     assert made_anew(GOING, found, (BY_NAME,)) == (found, ()), "it is done once"
-    assert made_anew(NEWEST, before, (BY_NAME,)) == (before, ())
+    assert made_anew(NEWEST, before, (BY_NAME,)) == (found, acts), "what was left over is found later, too"
+    tenant = Register(path=PATH_OF_KIND[ResourceKind.TENANT])
+    assert made_anew(NEWEST, tenant, (BY_NAME,)) == (tenant, ())
 
 
 def test_what_is_at_hand_decides_what_is_made_anew() -> None:
@@ -191,6 +233,27 @@ def test_a_read_is_a_change_where_the_former_one_tells_the_values_apart(value: b
     outcome = going().observe(register(standing, standing), entry(value, Revision("8")), moment())
     assert outcome.register.stored_digest == newest(value)
     assert none_of(outcome, Publish) is (former(stood) in {former(value), newest(value)})
+
+
+def test_a_value_that_could_not_be_read_meanwhile_is_no_change_afterwards() -> None:
+    """Nothing is left to go over when it can be read again."""
+    arrived = Replica(Settings(region=HERE, projections=NEWEST))
+    standing = version(former(BY_NAME))
+    unread = arrived.observe(register(standing, standing), entry(b"no JSON", Revision("8")), moment()).register
+    outcome = arrived.observe(unread, entry(BY_NAME, Revision("9")), moment())
+    assert none_of(outcome, Publish)
+    assert outcome.acts == (FillConflict(path=PATH, digest=former(BY_NAME), value=BY_NAME),)
+    assert (outcome.register.stored_digest, outcome.register.hold) == (newest(BY_NAME), None)
+    changed = arrived.observe(unread, entry(OTHER, Revision("9")), moment())
+    assert not none_of(changed, Publish)
+
+
+def test_a_listed_version_of_the_other_projection_is_the_same_version() -> None:
+    arrived = Replica(Settings(region=HERE, projections=NEWEST))
+    outcome = arrived.fold(register(version(former(BY_NAME))), event(BY_NAME), NOW)
+    assert outcome.register.known is not None
+    assert outcome.register.known.digest == newest(BY_NAME)
+    assert none_of(outcome, RecordConflict)
 
 
 def test_an_older_version_is_folded_as_ever() -> None:

@@ -738,6 +738,7 @@ def test_what_is_written_is_kept_by_what_the_oldest_version_does_not_know() -> N
     assert kept_of(settings, KIND, json.loads(WHOLE)) == KeptFields(OF_5)
     assert kept_of(settings, KIND, json.loads(value(60))) is None
     assert kept_of(settings, KIND, None) is None
+    assert kept_of(settings, ResourceKind.CLUSTER, {"aSecretToCome": "pw"}) is None, "it stays in its store"
     assert kept_of(Settings(region=HERE), KIND, json.loads(WHOLE)) is None
 
 

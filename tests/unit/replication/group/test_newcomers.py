@@ -65,15 +65,20 @@ def test_a_newcomer_that_takes_our_rules_is_a_member() -> None:
     assert comes_to(told, "taken", "db-mars")
 
 
-def test_a_newcomer_of_a_projection_that_a_changeover_mends_is_a_member() -> None:
-    told = Told()
+def test_who_has_members_holds_a_newcomer_of_another_projection_and_who_has_none_takes_it_in() -> None:
     older = {"namespace": "namespace/1", "topic-policy": "topic-policy/1"}
+    told = Told()
     ours = parts_of(told.east.driver).group.peers.ours.projections
-    told.hear(beat_of(told.east, "mars", "db-mars", projections={**ours, **older}, able=()))
+    mars = beat_of(told.east, "mars", "db-mars", projections={**ours, **older}, able=(), ready=())
+    told.hear(mars)
+    assert told.members == ["liar", "west"], "a stranger stops nobody and leads nobody back"
+    assert told.does("regions-admit", "mars").state is OperationState.DONE
+    told.hear(mars)
     assert told.members == ["liar", "mars", "west"]
-    assert blocked(told), "until this region works by what all of them can"
-    told.hear(beat_of(told.east, "venus", "db-venus", projections={**ours, "namespace": "namespace/99"}, able=()))
-    assert "venus" not in told.members
+    held, theirs = newcomers.Newcomers(), parts_of(told.east.driver).group.peers.ours
+    assert not held.judge(mars, theirs, alone=True)
+    strange = beat_of(told.east, "venus", "db-venus", projections={**ours, "namespace": "namespace/99"}, able=())
+    assert held.judge(strange, theirs, alone=True)
 
 
 def test_an_operator_takes_a_newcomer_in_and_its_rules_count_then() -> None:

@@ -67,7 +67,7 @@ class VersionedRegion:
         state = MemoryState(MemoryDatabase(HERE, "db"))
         state.activate()
         with state.transaction() as tx:
-            tx.set_identity(first_scan_done=True, projections=self.settings.projections.told)
+            tx.set_identity(first_scan_done=True, projections=self.settings.projections.kept_as)
         self.state = state
         self.driver = Driver(Replica(self.settings), Scope(), state, CAPABILITIES)
         raised = self.driver.raise_fence(None, "store")

@@ -26,6 +26,7 @@ from tests.unit.replication.local.test_broker_versions import CAPABILITIES, HERE
 KIND: Final = ResourceKind.NAMESPACE
 FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER})
 OLD_IDS: Final = {**NEWEST.ids, "namespace": "namespace/1", "topic-policy": "topic-policy/1"}
+CAN: Final = tuple(sorted(NEWEST.able))
 THERE: Final = Region("there")
 BY_NAME: Final = {"message_ttl_in_seconds": 1, PROOF: True}
 HELD: Final = MetaPath("/admin/policies/acme/held")
@@ -85,10 +86,10 @@ def restarted(region: GoingRegion) -> GoingRegion:
 def test_it_waits_for_the_member_that_cannot() -> None:
     region = GoingRegion()
     stands_by(region, FORMERLY)
-    region.hears(projections=OLD_IDS, able=())
+    region.hears(projections=OLD_IDS, able=(), ready=())
     assert region.ids == OLD_IDS
     assert region.local.core.going_over.wants_scan is False
-    region.hears(projections=OLD_IDS, able=tuple(sorted(NEWEST.able)))
+    region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     assert region.ids["namespace"] == "namespace/1>namespace/2"
     assert region.driver.rescan_due
     assert parts_of(region.driver).group.peers.blocked(KIND, []), "nothing is written meanwhile"
@@ -105,7 +106,7 @@ def test_a_scan_that_was_under_way_does_not_count() -> None:
     region = GoingRegion()
     stands_by(region, FORMERLY)
     scan: Scan = region.driver.armed()
-    region.hears(projections=OLD_IDS, able=tuple(NEWEST.able))
+    region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     region.driver.tick(Millis(region.now))
     region.scan(scan)
     assert region.ids["namespace"] == "namespace/1>namespace/2"
@@ -115,6 +116,7 @@ def test_a_scan_that_was_under_way_does_not_count() -> None:
 
 def test_what_is_held_and_nowhere_stands_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(going_over, "_PAGE", 1)
+    monkeypatch.setattr(going_over, "_PAGES", 1)
     region = GoingRegion()
     stands_by(region, FORMERLY)
     by = counter_of(THERE, 1)
@@ -123,7 +125,7 @@ def test_what_is_held_and_nowhere_stands_is_looked_through(monkeypatch: pytest.M
     hold = Hold(reason=HoldReason.UNKNOWN_CLUSTER, stamp=stamp, since_ms=T0, detail="")
     with region.state.transaction() as tx:
         tx.save([Register(path=HELD, known=known, own=T0, hold=hold)])
-    region.hears(projections=OLD_IDS, able=tuple(NEWEST.able))
+    region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     region.scan()
     assert region.ids["namespace"] == "namespace/1>namespace/2", "what is due was not looked through yet"
     for _ in range(3):
@@ -136,7 +138,7 @@ def test_what_is_held_and_nowhere_stands_is_looked_through(monkeypatch: pytest.M
 def test_a_daemon_that_ends_meanwhile_goes_on_with_it() -> None:
     region = GoingRegion()
     stands_by(region, FORMERLY)
-    region.hears(projections=OLD_IDS, able=tuple(NEWEST.able))
+    region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     again = restarted(region)
     assert again.ids["namespace"] == "namespace/1>namespace/2"
     again.scan()
@@ -149,10 +151,49 @@ def test_a_daemon_that_ends_meanwhile_goes_on_with_it() -> None:
 def test_a_group_that_takes_an_older_member_in_goes_back() -> None:
     region = GoingRegion(NEWEST)
     stands_by(region, NEWEST)
-    region.hears(projections=OLD_IDS, able=())
+    region.hears(projections=OLD_IDS, able=(), ready=())
     assert region.ids["namespace"] == "namespace/2>namespace/1"
     region.driver.tick(Millis(region.now))
     region.scan()
     assert region.ids == OLD_IDS
     assert digests(region.known()) == {FORMER[KIND].digest(VALUE)}
     assert region.published == []
+
+
+def test_it_rests_between_two_times_and_each_time_for_longer() -> None:
+    region = GoingRegion(NEWEST)
+    stands_by(region, NEWEST)
+    older: dict[str, Any] = {"projections": OLD_IDS, "able": (), "ready": ()}
+    newer: dict[str, Any] = {"projections": OLD_IDS, "able": CAN, "ready": CAN}
+    for rest_ms in (going_over.RESTS_MS, 2 * going_over.RESTS_MS):
+        for told in (older, newer) if rest_ms == going_over.RESTS_MS else (older,):
+            region.hears(**told)
+            began = region.now
+            region.driver.tick(Millis(region.now))
+            region.scan()
+            if told is older:
+                region.hears(**newer)
+                assert region.ids == OLD_IDS, "not at once again"
+                region.now = began + rest_ms - 2_000
+                region.hears(**newer)
+                assert region.ids == OLD_IDS
+            region.now += going_over.LONGEST_REST_MS
+
+
+def test_the_status_says_for_whom_it_waits_and_that_it_goes_over() -> None:
+    region = GoingRegion()
+    stands_by(region, FORMERLY)
+    conditions = region.local.telemetry.conditions
+    region.hears(projections=OLD_IDS, able=(), ready=())
+    region.driver.tick(Millis(region.now))
+    assert conditions[going_over.OLDER].endswith("compared by topic-policy/1, not topic-policy/2: there (cannot)")
+    region.hears(projections=OLD_IDS, able=CAN, ready=("namespace/1", "topic-policy/1"))
+    region.driver.tick(Millis(region.now))
+    assert conditions[going_over.OLDER].endswith("there (waits itself)")
+    region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
+    region.driver.tick(Millis(region.now))
+    assert "namespace/1>namespace/2, topic-policy/1>topic-policy/2" in conditions[going_over.CHANGE]
+    assert going_over.OLDER not in conditions
+    region.scan()
+    region.driver.tick(Millis(region.now))
+    assert conditions.keys().isdisjoint({going_over.OLDER, going_over.CHANGE})
