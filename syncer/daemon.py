@@ -27,7 +27,6 @@ from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
-from syncer.config.adapters import address_digest
 from syncer.config.admin_clients import ConfiguredClusters, broker_probes
 from syncer.config.clusters import audit_schedules, recordings
 from syncer.config.group_keys import keyring
@@ -353,7 +352,7 @@ class Daemon:
                 silence_ms=in_ms(self.config.silence),
                 mark_interval_ms=in_ms(self.config.limits.mark_interval),
                 speak_ms=int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN),
-                place=NamedStore(self.config.store.kind, address_digest(self.config.store_settings)),
+                place=NamedStore(self.config.store.kind, self.config.store_place),
             )
         )
         return driver

@@ -9,7 +9,7 @@ not know yet (``unseen``), never an old value that looks new; nobody is told of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from spark_snapshot import sources
 from spark_snapshot.capture.completing import completed_rows
+from spark_snapshot.capture.renaming import renamed_rows
 from spark_snapshot.capture.watermark import Sidecar, sidecar_of
 from spark_snapshot.format.drafts import READ, SnapshotDraft, flush_all
 from spark_snapshot.format.extent import Extent
@@ -178,12 +179,20 @@ def read_before(draft: SnapshotDraft, config: Config) -> Read:
     return read
 
 
-def tables_of(session: SparkSession, draft: SnapshotDraft, read: Read) -> tuple[DataFrame, DataFrame | None]:
+def tables_of(
+    session: SparkSession, draft: SnapshotDraft, read: Read, names: Mapping[str, str]
+) -> tuple[DataFrame, DataFrame | None]:
     """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part.
 
-    The store's rows are completed by the registers, as the digests of these are.
+    The store's rows are by the group's names of clusters, and completed by the registers, as the digests of these are.
+
+    Args:
+        session: Spark's.
+        draft: Where the files are.
+        read: What was read.
+        names: Of clusters: by the name here, the name in the group.
     """
-    store = _rows(session, STORE, draft.place / _STORE, read.files)
+    store = renamed_rows(_rows(session, STORE, draft.place / _STORE, read.files), names)
     known = _rows(session, REGISTERS, draft.place / _REGISTERS, read.registers) if read.about.registers else None
     if known is not None and any(each.incomplete for each in read.registers):
         store = completed_rows(store, known)

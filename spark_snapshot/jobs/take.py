@@ -104,7 +104,7 @@ def _written(job: Job, order: Order, draft: SnapshotDraft, read: Read, before: S
     twice = 2 * read.rows  # they are counted when they are written
     try:
         with job.phase("write", what, expected_rows=twice), _lying_in(job, order.buckets):
-            store, registers = tables_of(job.session, draft, read)
+            store, registers = tables_of(job.session, draft, read, order.config.cluster_names)
             rows = picture(
                 store,
                 registers,

@@ -113,17 +113,18 @@ def settings_of(field: str, group: str, raw: Mapping[str, Any], defaults: Mappin
         raise ConfigError(what, hint="See 'syncer config check'.") from exc
 
 
-def address_digest(settings: BaseModel) -> str:
+def address_digest(settings: BaseModel, names: Mapping[str, str]) -> str:
     """Digest of where a store is, by its settings: another one where it was given another address.
 
     Hosts in another order, or one host more, are another address too: that costs a second look at the store, no more.
 
     Args:
         settings: Of the store; those of an adapter that names its address otherwise count as a whole.
+        names: Of clusters, by which it is read: by others it is another store.
     """
     every = settings.model_dump(mode="json")
     address = {name: every[name] for name in sorted(_ADDRESS & every.keys())} or every
-    text = json.dumps([type(settings).__name__, address], sort_keys=True)
+    text = json.dumps([type(settings).__name__, address, *([dict(names)] if names else [])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

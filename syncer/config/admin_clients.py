@@ -118,7 +118,7 @@ async def load_sources(config: Config, name: str, *, retry_for: timedelta) -> As
     settings, _ = cluster_access(config, name)
     store, regions = cluster_store(config, name), None
     if config.cluster[name].store is not None:
-        regions = config.make_store()
+        regions = config.make_plain_store()
     async with AsyncExitStack() as stack:
         calls = await stack.enter_async_context(AdminClient(settings.model_copy(update={"retry_for": retry_for})))
         own, trouble = await _opened(store, stack)

@@ -42,9 +42,13 @@ from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, Millis, Region, TieOrder
+from syncer.naming.cluster_names import ClusterNames
+from syncer.naming.mapped_store import mapped
 from syncer.repair.preconditions import Terms
 from syncer.stores.contract import MetadataStore
 
+ClusterName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[-=:.\w]+$")]
+"""As Pulsar names clusters."""
 BEATS_IN_A_SILENCE: Final = 3
 """Who is well says so at least so often in the time after which he is taken for silent."""
 
@@ -57,6 +61,12 @@ class Config(Section):
     )
     clusters: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
         default=(), description="Names of the Pulsar clusters that the store serves.", examples=[["pulsar-east"]]
+    )
+    cluster_names: dict[ClusterName, ClusterName] = Field(
+        default_factory=dict,
+        description="Clusters that brokers here call otherwise than the group does: the name here = the name in the "
+        "group. Values are carried by the names of the group.",
+        examples=[{"pulsar-eu": "eu-west"}],
     )
     mode: Literal["active", "observe"] = Field(
         default="active", description="'observe' reads, decides and reports, but neither writes nor publishes."
@@ -104,6 +114,21 @@ class Config(Section):
     def _not_its_own_peer(self) -> Self:
         if self.region in (self.peers.expected or ()):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
+        return self
+
+    @model_validator(mode="after")
+    def _each_name_once(self) -> Self:
+        given: dict[str, str] = {}
+        for here, there in self.cluster_names.items():
+            if there in given:
+                raise ValueError(f"'cluster_names' gives {there!r} to two clusters: {given[there]!r} and {here!r}")
+            given[there] = here
+        taken = next((own for own in self.clusters if own in given and own not in self.cluster_names), None)
+        if taken is not None:
+            raise ValueError(
+                f"'cluster_names' gives {given[taken]!r} the name {taken!r}, which is a cluster of this region: give "
+                f"{taken!r} another name in the group, too"
+            )
         return self
 
     @model_validator(mode="after")
@@ -180,12 +205,26 @@ class Config(Section):
         """The checked settings of the bus; a field ``region`` that was not given is this region's id."""
         return adapters.settings_of("bus", self.bus.group, self.bus.raw, {"region": self.region})
 
+    @functools.cached_property
+    def names(self) -> ClusterNames:
+        """What brokers here call clusters, and what the group does."""
+        return ClusterNames(self.cluster_names)
+
+    @property
+    def store_place(self) -> str:
+        """Digest of where the store is, and by which names it is read."""
+        return adapters.address_digest(self.store_settings, self.cluster_names)
+
     def make_store(self) -> MetadataStore:
-        """The store, not yet opened.
+        """The store by the group's names of clusters, not yet opened.
 
         Raises:
             ConfigError: The adapter is none, or a file that its settings name cannot be read.
         """
+        return mapped(self.make_plain_store(), self.names)
+
+    def make_plain_store(self) -> MetadataStore:
+        """The store as its brokers read it, not yet opened. Raises like :meth:`make_store`."""
         return adapters.make_store(self.store.kind, self.store_settings)
 
     def make_bus(self) -> Bus:
@@ -227,7 +266,7 @@ class Config(Section):
         return Settings(
             region=Region(self.region),
             generation=generation,
-            clusters=frozenset(self.clusters),
+            clusters=frozenset(map(self.names.in_group, self.clusters)),
             ties=self.tie_order,
             limits=self.core_limits,
             bus_paths=self.bus_paths,

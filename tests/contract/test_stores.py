@@ -14,6 +14,9 @@ from kazoo.client import KazooClient
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
+from syncer.naming.cluster_names import ClusterNames
+from syncer.naming.mapped_store import mapped
+from syncer.stores.contract import MetadataStore
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import OutsideWriter as SqliteWriter
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
@@ -29,6 +32,15 @@ class TestSqlite(StoreSuite):
     @pytest.fixture
     def harness(self, tmp_path: Path) -> StoreHarness:
         return SqliteHarness(tmp_path / "store.db")
+
+
+@pytest.mark.slow
+class TestMapped(StoreSuite):
+    """By other names of clusters it is the same store."""
+
+    @pytest.fixture
+    def harness(self, tmp_path: Path) -> StoreHarness:
+        return MappedHarness(tmp_path / "store.db")
 
 
 class TestEtcd(StoreSuite):
@@ -55,7 +67,7 @@ class SqliteHarness:
         with contextlib.closing(SqliteWriter(path)) as writer:
             writer.put(self.prefix, b"")
 
-    def make(self) -> SqliteStore:
+    def make(self) -> MetadataStore:
         return SqliteStore(SqliteConfig(path=self._path, timeout=TIMEOUT))
 
     def outside(self) -> OutsideWriter:
@@ -131,6 +143,13 @@ class ZooKeeperHarness:
 
     def start(self) -> None:
         self._server.start()
+
+
+class MappedHarness(SqliteHarness):
+    """The same, read by the group's names of clusters."""
+
+    def make(self) -> MetadataStore:
+        return mapped(super().make(), ClusterNames({"here": "there"}))
 
 
 class _SqliteOutside:

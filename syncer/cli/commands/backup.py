@@ -72,7 +72,7 @@ def create(
             return await take_backup(
                 target.side,
                 directory,
-                clusters=config.clusters,
+                clusters=tuple(map(config.names.in_group, config.clusters)),
                 now=now_ms(),
                 made_by=made_by(),
                 report=report,

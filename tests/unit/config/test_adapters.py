@@ -17,7 +17,7 @@ class Elsewhere(BaseModel):
 
 def test_only_what_says_where_the_store_is_counts() -> None:
     here = ZooKeeperConfig(hosts="a:2181")
-    assert address_digest(here) == address_digest(here.model_copy(update={"max_batch_writes": 7}))
+    assert address_digest(here, {}) == address_digest(here.model_copy(update={"max_batch_writes": 7}), {})
     others = [
         ZooKeeperConfig(hosts="b:2181"),
         ZooKeeperConfig(hosts="a:2181", chroot="/x"),
@@ -25,4 +25,4 @@ def test_only_what_says_where_the_store_is_counts() -> None:
         Elsewhere(table="a"),
         Elsewhere(table="b"),
     ]
-    assert len({address_digest(each) for each in (here, *others)}) == 1 + len(others)
+    assert len({address_digest(each, {}) for each in (here, *others)}) == 1 + len(others)

@@ -471,3 +471,21 @@ def test_every_field_says_what_it_means() -> None:
                 assert field.description, f"{model.__name__}.{name}"
 
     described(Config)
+
+
+def test_names_of_clusters_are_one_to_one(file: Path) -> None:
+    def told(names: str) -> str:
+        clusters = 'clusters = ["east-1", "other"]\n'
+        (found,) = problems(file, f"{clusters}{MINIMAL}\n[cluster_names]\n{names}\n")
+        return found
+
+    assert "gives 'x' to two clusters: 'a' and 'b'" in told('a = "x"\nb = "x"')
+    assert "gives 'a' the name 'other', which is a cluster of this region" in told('a = "other"')
+    assert "cluster_names" in told('a = ""')
+    assert "cluster_names" in told('"a/b" = "c"')
+    config = loaded(file, f'clusters = ["east-1"]\n{MINIMAL}\n[cluster_names]\neast-1 = "east"\n')
+    assert config.settings().clusters == {"east"}
+    plain = loaded(file, MINIMAL)
+    assert plain.settings().clusters == set()
+    assert type(plain.make_store()) is type(plain.make_plain_store())
+    assert config.store_place != plain.store_place == plain.model_copy(update={"clusters": ("z",)}).store_place

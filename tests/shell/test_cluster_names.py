@@ -1,0 +1,77 @@
+"""Regions whose brokers call clusters otherwise: values travel by the group's names, and nothing differs by a name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from syncer.model import MetaPath
+from syncer.paths import CLUSTERS
+from tests.shell.conftest import MakeSite
+from tests.shell.on_bus import changes_on
+from tests.shell.region import Site, active, path_of, tenant, until
+
+SPACE: Final = MetaPath("/admin/policies/acme/orders")
+HERE: Final = {"pulsar-e": "east", "pulsar-w": "west"}
+
+
+def policies(*clusters: str, **more: Any) -> bytes:
+    rates = {name: {"dispatchThrottlingRateInMsg": 7} for name in clusters[:1]}
+    return json.dumps({"replication_clusters": list(clusters), "topicDispatchRate": rates, **more}).encode()
+
+
+def held(site: Site, path: MetaPath = SPACE) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(site.get(path) or b"{}")
+    return found
+
+
+def west_of(make_site: MakeSite, names: dict[str, str] = HERE) -> Site:
+    """A region whose brokers have names of their own for both clusters."""
+    west = make_site("west", clusters=["pulsar-w"], cluster_names=names)
+    for name in ("east", "west"):
+        west.writer.delete(f"{CLUSTERS}/{name}")
+    for name in HERE:
+        west.writer.put(f"{CLUSTERS}/{name}", b'{"serviceUrl":"http://%s:8080"}' % name.encode())
+    return west
+
+
+async def test_each_region_has_its_own_names_and_the_group_has_one(make_site: MakeSite, bus_file: Path) -> None:
+    east, west = make_site("east"), west_of(make_site)
+    async with east.running(), west.running():
+        await active(east)
+        await active(west)
+        east.writer.put(path_of("acme"), tenant("a", allowedClusters=["east", "west"]))
+        east.writer.put(SPACE, policies("east", "west", message_ttl_in_seconds=1))
+        await until(lambda: held(west).get("replication_clusters") == ["pulsar-e", "pulsar-w"], "by the names here")
+        assert held(west)["topicDispatchRate"].keys() == {"pulsar-e"}
+        assert held(west, path_of("acme"))["allowedClusters"] == ["pulsar-e", "pulsar-w"]
+        west.writer.put(SPACE, policies("pulsar-e", "pulsar-w", message_ttl_in_seconds=2))
+        await until(lambda: held(east).get("message_ttl_in_seconds") == 2, "and back by the names there")
+        assert held(east)["replication_clusters"] == ["east", "west"]
+        assert held(east)["topicDispatchRate"].keys() == {"east"}
+        assert all(b"pulsar-" not in (each.value or b"") for each in changes_on(bus_file)), "told by the group's names"
+        assert (east.status().counts.due, west.status().counts.due) == (0, 0)
+        published = len(changes_on(bus_file))
+        east.writer.put(SPACE, policies("east", message_ttl_in_seconds=3))
+        await until(lambda: west.status().counts.holds == 1, "who leaves this cluster out is asked about")
+        assert held(west)["replication_clusters"] == ["pulsar-e", "pulsar-w"]
+        assert len(changes_on(bus_file)) == published + 1, "nothing flips"
+
+
+async def test_another_mapping_is_another_way_to_read_the_store(make_site: MakeSite, bus_file: Path) -> None:
+    east, west = make_site("east"), west_of(make_site, {"pulsar-w": "west"})
+    async with east.running():
+        await active(east)
+        async with west.running():
+            await active(west)
+            east.writer.put(path_of("acme"), tenant("a"))
+            west.writer.put(SPACE, policies("pulsar-e", "pulsar-w"))
+            await until(lambda: any(each.path == SPACE for each in changes_on(bus_file)), "it is told")
+            await until(lambda: east.status().counts.holds == 1, "nobody knows that cluster in the east")
+        before = west.get(SPACE)
+        async with west.running(cluster_names=HERE):
+            await active(west)
+            await until(lambda: held(east).get("replication_clusters") == ["east", "west"], "told by its right name")
+            await until(lambda: east.status().counts.holds == 0, "and nothing waits for anybody")
+        assert west.get(SPACE) == before, "a mapping writes nothing here"
