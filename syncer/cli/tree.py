@@ -32,6 +32,12 @@ def _config(app: typer.Typer) -> None:
     app.add_typer(config.app, name="config")
 
 
+def _scope(app: typer.Typer) -> None:
+    from syncer.cli.commands.scopes import scope
+
+    app.add_typer(scope.app, name="scope")
+
+
 def _topic(app: typer.Typer) -> None:
     from syncer.cli.commands import topic
 
@@ -196,6 +202,7 @@ ADDING: Final[dict[str, Callable[[typer.Typer], None]]] = {
     "init": _init,
     "context": _context,
     "config": _config,
+    "scope": _scope,
     "topic": _topic,
     "keys": _keys,
     "api": _api,

@@ -75,8 +75,17 @@ class Scope:
 
     def direction_of_resource(self, path: MetaPath) -> Direction:
         """As ``direction`` for a path that is known to be a resource; not remembered, for millions are asked for."""
+        at = self.deciding(path)
+        return Direction.IGNORE if at is None else self.rules[at].direction
+
+    def deciding(self, path: MetaPath) -> int | None:
+        """The place among ``rules`` of the one that decides about a resource; ``None``: no rule matches it."""
         match = self._first.fullmatch(path) if self.rules else None  # alternatives are tried in their order
-        return self.rules[match.lastindex - 1].direction if match and match.lastindex else Direction.IGNORE
+        return match.lastindex - 1 if match and match.lastindex else None
+
+    def matching(self, path: MetaPath) -> tuple[int, ...]:
+        """The places among ``rules`` of all that match a path; the first of them decides."""
+        return tuple(at for at, (_, _, expression, _) in enumerate(self._each) if expression.fullmatch(path))
 
     def direction_below(self, folder: MetaPath) -> Direction | None:
         """The direction of every resource directly below a path, or ``None`` where that goes by its name.

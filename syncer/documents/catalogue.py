@@ -47,6 +47,7 @@ from syncer.documents.plans import AppliedDocument, PlanDocument
 from syncer.documents.quarantine import QuarantineList
 from syncer.documents.reached.contexts import ContextList, ReachedRegionList
 from syncer.documents.regions import FirstContactPlan, RegionList
+from syncer.documents.scopes import ScopeDocument, ScopeMatchesDocument, ScopeShiftsDocument
 from syncer.documents.snapshots import SNAPSHOT_DOCUMENTS, RepairDocument, RepairList, RepairPreview
 from syncer.documents.state import CompactDocument, StateCheckDocument
 from syncer.documents.status import StatusDocument, VerdictDocument
@@ -63,5 +64,5 @@ DOCUMENTS: Final = (
     AdviceDocument, SizeDocument, DoctorDocument, LoadHistoryDocument, MoveRunList, MoveRunDocument,
     LedgerAuditDocument, ExplainedLedgerDocument, ExplainedTopicDocument, LossDocument, AnyLossDocument,
     DecommissionDocument, UnderReplicatedDocument, OrphansDocument, KeptAuditList, LedgerChangesDocument,
-    *SNAPSHOT_DOCUMENTS,
+    ScopeDocument, ScopeMatchesDocument, ScopeShiftsDocument, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

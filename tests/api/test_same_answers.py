@@ -117,6 +117,7 @@ EXCEPTIONS: Final = {
     "context list": HOST,
     "context remove": HOST,
     "config schema": HOST,
+    "scope test": "it reads the store beside the daemon",
     "topic init": "it sets up the bus, before there is a daemon",
     "notify test": "it calls webhooks from this host",
     "keys create": HOST,

@@ -104,6 +104,14 @@ def observing(stage: Stage) -> None:
     (stage.root / "etc" / "pulsar-syncer" / "config.toml").symlink_to(east.file)
 
 
+def other_rules(stage: Stage) -> None:
+    """A copy of the configuration with the rules that the page shows."""
+    rules = [("/admin/policies/acme", "both"), ("/admin/policies/**", "publish")]
+    shown = ", ".join(f'{{ pattern = "{pattern}", direction = "{direction}" }}' for pattern, direction in rules)
+    text = stage.regions["east"].file.read_text(encoding="utf-8")
+    (stage.root / "new.toml").write_text(f"{text}\n[scope]\nrules = [{shown}]\n", encoding="utf-8")
+
+
 def credentials(stage: Stage) -> None:
     """The directory that the installation makes."""
     (stage.root / "etc" / "pulsar-syncer" / "credentials").mkdir(mode=0o700)
@@ -216,7 +224,7 @@ PLAYS: Final = {
     ),
     "how-to/lost-database": Play(prepare=lost, before={"syncer state compact": stop_east}),
     "how-to/key-per-region": Play(prepare=credentials),
-    "how-to/observe": Play(prepare=observing),
+    "how-to/observe": Play(prepare=observing, before={"syncer scope test --rules *": other_rules}),
     "how-to/pause": Play(prepare=agreeing, answers={"syncer pause --everywhere *": "everywhere"}),
     "how-to/read-status": Play(
         prepare=signing, before={"syncer status --check": shrunk}, endings={"syncer status --check": ExitCode.FAILED}

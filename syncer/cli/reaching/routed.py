@@ -102,6 +102,7 @@ HERE: Final = frozenset(
         "plan reverse",
         "plan show",
         "run",
+        "scope test",
         "state check",
         "state compact",
         "topic init",

@@ -64,6 +64,14 @@ def test_the_first_rule_that_matches_decides() -> None:
     }
 
 
+def test_rules_that_match_are_told_the_one_that_decides_first() -> None:
+    scope = Scope([Rule("/admin/policies/acme", Direction.PUBLISH), Rule("/admin/policies/**", Direction.BOTH)])
+    acme, other, elsewhere = map(MetaPath, ("/admin/policies/acme", "/admin/policies/b", "/admin/resourcegroups/g"))
+    assert [scope.deciding(path) for path in (acme, other, elsewhere)] == [0, 1, None]
+    assert [scope.matching(path) for path in (acme, other, elsewhere)] == [(0, 1), (1,), ()]
+    assert (Scope([]).deciding(acme), Scope([]).matching(acme)) == (None, ())
+
+
 @pytest.mark.parametrize(
     ("folder", "direction"),
     [

@@ -267,6 +267,7 @@ def test_the_commands_are_these() -> None:
         "context add", "context use", "context list", "context remove",
         "init", "run", "demo", "status", "explain", "pause", "resume",
         "config check", "config show", "config schema", "topic init", "keys create", "keys show", "notify test",
+        "scope test",
         "api token create", "api token list", "api token revoke",
         "api client add", "api client list", "api client remove",
         "regions list", "regions join",

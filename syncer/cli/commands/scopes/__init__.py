@@ -1,0 +1,1 @@
+"""Commands about the scope: which paths take part, and which way."""
