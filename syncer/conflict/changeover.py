@@ -87,10 +87,14 @@ class ProjectionsInUse:
         return ProjectionsInUse(self.by_kind, able=self.able)
 
     def other(self, kind: ResourceKind) -> Projection | None:
-        """The other projection that may have made digests here, of a kind that has two."""
-        if kind not in FORMER:
-            return None
-        return FORMER[kind] if self.by_kind[kind].id == PROJECTIONS[kind].id else PROJECTIONS[kind]
+        """The other projection that may have made digests here.
+
+        While a kind goes over it is the former one, either way. Else it is one that tells more apart: by one that tells
+        less, two values that differ by the one in use can have one digest, and one would pass for the other.
+        """
+        if kind in self.former:
+            return self.former[kind]
+        return FORMER.get(kind) if self.by_kind[kind].id == PROJECTIONS[kind].id else None
 
     def concerns(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path may be made anew."""

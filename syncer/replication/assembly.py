@@ -135,6 +135,7 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
     with core.state.transaction() as tx:
         group.recall(tx)
         antientropy.tree_state.load(tx)
+    core.rescoped = antientropy.tree_state.of_another_scope and identity.first_scan_done
     return Parts(
         core=core,
         telemetry=telemetry,

@@ -68,6 +68,7 @@ class Core:
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
         place: The store as the configuration names it.
         going_over: How far it is with going over to another projection.
+        rescoped: The rules of the scope are others than before, and not all that they select was compared yet.
         moved: The fence was written into a store at another address, and not all of this one was compared yet.
     """
 
@@ -82,6 +83,7 @@ class Core:
     place: NamedStore = NOWHERE
     going_over: GoingOver = field(default_factory=GoingOver)
     moved: bool = False
+    rescoped: bool = False
 
     @property
     def fence_path(self) -> MetaPath:

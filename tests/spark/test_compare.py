@@ -195,7 +195,7 @@ def test_a_region_twice_is_refused(spark: SparkSession, pair: tuple[Snapshot, Sn
 
 
 def test_a_newer_field_that_a_snapshot_without_registers_lacks_is_unknown(spark: SparkSession, tmp_path: Path) -> None:
-    folder, newer = place(tmp_path), {"is_allow_auto_update_schema_with_replicator": True}
+    folder, newer = place(tmp_path), {"is_allow_auto_update_schema_with_replicator": False}
     whole = {
         SPACE: doc(message_ttl_in_seconds=60, **newer),
         NEW: doc(message_ttl_in_seconds=60, **newer),

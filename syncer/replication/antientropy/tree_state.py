@@ -26,6 +26,8 @@ from syncer.state.contract.transaction import Transaction
 SLICE: Final = 5_000
 """Paths that are summed, or looked through, at a time: some tens of milliseconds of the driver's time."""
 
+_LEFT: Final = "left "
+"""Before the label of sums that were dropped, until those of another scope are whole."""
 LOG_ROWS: Final = 1000
 """After so many the sums are written anew."""
 PATHS: Final = "paths/2"
@@ -59,6 +61,8 @@ class DigestTreeState:
         self._stale = True
         self._filling = False
         self._after: MetaPath | None = None
+        self.of_another_scope = False
+        """The sums that were kept were of other rules: other paths took part until now."""
 
     @property
     def tree(self) -> DigestTree | None:
@@ -80,7 +84,9 @@ class DigestTreeState:
             for changes in (*kept.pages.values(), *kept.log):
                 self._tree.apply(unpacked(changes))
         elif kept.label:
-            tx.save_tree("", {})  # it is not kept up from here on, and would be wrong for who comes back to its scope
+            self.of_another_scope = True
+            label = kept.label.removeprefix(_LEFT)
+            tx.save_tree(_LEFT + label, {})  # it is not kept up from here on: wrong for who comes back to its scope
         self._stale = False
 
     def changes_of(self, changed: Iterable[tuple[MetaPath, Digest | None, Register]]) -> Changes:

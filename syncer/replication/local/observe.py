@@ -262,6 +262,8 @@ def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcom
     )
     if local.core.moved:
         detail = "missing in the store that was given to this region in place of its former one"
+    elif local.core.rescoped:
+        detail = "missing where the scope has been changed: it may have been deleted while it was not in scope"
     elif window.permits(len(deleted), alive, now):
         unit.afterwards(partial(window.passed, len(deleted), now))
         return

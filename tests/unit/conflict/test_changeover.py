@@ -85,7 +85,8 @@ def test_ids_come_back_as_they_were_told() -> None:
     with pytest.raises(StateForeign, match=r"compares namespace by namespace/77, which this version does not know"):
         NEWEST.resumed('{"namespace": "namespace/77"}')
     assert NEWEST.other(KIND) == FORMER[KIND]
-    assert (FORMERLY.other(KIND), NEWEST.other(ResourceKind.TENANT)) == (PROJECTIONS[KIND], None)
+    assert (FORMERLY.other(KIND), NEWEST.other(ResourceKind.TENANT)) == (None, None)
+    assert (GOING.other(KIND), NEWEST.towards({KIND: "namespace/1"}).other(KIND)) == (FORMER[KIND], PROJECTIONS[KIND])
 
 
 OLD, BOTH = frozenset({"namespace/1"}), frozenset({"namespace/1", "namespace/2"})
@@ -246,6 +247,14 @@ def test_a_value_that_could_not_be_read_meanwhile_is_no_change_afterwards() -> N
     assert (outcome.register.stored_digest, outcome.register.hold) == (newest(BY_NAME), None)
     changed = arrived.observe(unread, entry(OTHER, Revision("9")), moment())
     assert not none_of(changed, Publish)
+
+
+def test_what_the_former_one_tells_apart_is_a_change_as_long_as_it_is_in_use() -> None:
+    """The newer one forgives the default by name: by that the value would pass for the one that stood there."""
+    before = Replica(Settings(region=HERE, projections=FORMERLY))
+    standing = version(former(WITHOUT))
+    outcome = before.observe(register(standing, standing), entry(BY_NAME, Revision("8")), moment())
+    assert not none_of(outcome, Publish)
 
 
 def test_a_listed_version_of_the_other_projection_is_the_same_version() -> None:
