@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -54,13 +53,10 @@ def test_what_brokers_write_names_clusters_as_each_side_knows_them(pair: Synced)
     assert clusters_of(east) == BY_GROUP
     west.send("POST", f"namespaces/{SPACE}/dispatchRate", {"dispatchThrottlingRateInMsg": 9, "ratePeriodInSecond": 1})
     path = namespace_path(*SPACE.split("/"))
-
-    def rates(side: Side) -> set[str]:
-        value = side.region.entries().get(path)
-        return set(json.loads(value or b"{}").get("topicDispatchRate", {}))
-
-    eventually(lambda: rates(east) == {"pacific"}, "a rate of the cluster that wrote it")
-    assert rates(west) == {"us-west"}
+    eventually(
+        lambda: set(east.policy(SPACE, "topicDispatchRate")) == {"pacific"}, "a rate of the cluster that wrote it"
+    )
+    assert set(west.policy(SPACE, "topicDispatchRate")) == {"us-west"}
     for side in (east, west):
         assert side.hold(path) is None
         assert side.get(f"namespaces/{SPACE}")["message_ttl_in_seconds"] == 77
