@@ -23,13 +23,21 @@ from syncer.replacing import replace
 
 GOES_OVER: Final = ">"
 _NOBODY: Final[Mapping[ResourceKind, Projection]] = {}
-ABLE: Final = frozenset(each[kind].id for each in (PROJECTIONS, FORMER) for kind in FORMER)
-"""Ids of all projections that this program can work by, of the kinds that have several."""
 _TELLING: Final = {
     kind: tuple(f'"{name}"'.encode() for name in (*PROJECTIONS[kind].unset, *PROJECTIONS[kind].derived))
     for kind in FORMER
 }
 """Names of fields that the two projections of a kind treat otherwise: a value without them has one digest by both."""
+
+
+def able_ids(kind: ResourceKind) -> tuple[str, ...]:
+    """Ids of the projections that this program can work by, the newest first."""
+    ids = (PROJECTIONS[kind].id,)
+    return (*ids, FORMER[kind].id) if kind in FORMER else ids
+
+
+ABLE: Final = frozenset(each for kind in FORMER for each in able_ids(kind))
+"""Those of all kinds that have several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +111,6 @@ class ProjectionsInUse:
 
 
 NEWEST: Final = ProjectionsInUse()
-
-
-def able_ids(kind: ResourceKind) -> tuple[str, ...]:
-    """Ids of the projections that this program can work by, the newest first."""
-    ids = (PROJECTIONS[kind].id,)
-    return (*ids, FORMER[kind].id) if kind in FORMER else ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,12 @@ class Understood:
     asks: bool = False
     stood: tuple[bytes, Digest] | None = None
 
+    @property
+    def values(self) -> tuple[bytes, ...]:
+        """The values that it may stand for: with the fields that were kept, and without what was owed."""
+        found = () if self.entry is None else (self.entry.value,)
+        return found if self.stood is None else (*found, self.stood[0])
+
 
 def reading(
     settings: Settings, register: Register, kind: ResourceKind, entry: Entry | None, moment: Moment

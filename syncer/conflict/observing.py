@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from syncer.conflict.acts import (
     Act,
     Decision,
@@ -76,27 +74,25 @@ def _observe(
     if read.asks:
         return Outcome(register, (), Need.BROKERS)
     stands, completed = register.stored, read.entry
+    acts: tuple[Act, ...] = ()
     if stands is not None and completed is not None and read.digest != stands.digest:
-        values = (completed.value, None if read.stood is None else read.stood[0])
-        register, made = made_anew(settings.projections, register, values)
-        if made:  # it stands there by the digest of another projection
-            outcome = _observe(settings, register, entry, moment, publishes=publishes)
-            return replace(outcome, acts=(*made, *outcome.acts))
+        register, acts = made_anew(settings.projections, register, read.values)
+        stands = register.stored
     if read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
         value, digest = read.stood
+        acts = (*acts, FillConflict(path=register.path, digest=digest, value=value))
         outcome = _completed(settings, register, stands, completed, read, moment, publishes=publishes)
-        return replace(outcome, acts=(FillConflict(path=register.path, digest=digest, value=value), *outcome.acts))
-    return _judge(settings, register, read, moment, publishes=publishes, untold=untold)
+    else:
+        outcome = _judge(settings, register, read, moment, publishes=publishes, untold=untold)
+    return replace(outcome, acts=(*acts, *outcome.acts)) if acts else outcome
 
 
-def _meant(settings: Settings, register: Register, entry: Entry | None, moment: Moment) -> Iterator[bytes | None]:
-    """The values that a read may stand for: with the fields that were kept, and without what was owed."""
+def _meant(settings: Settings, register: Register, entry: Entry | None, moment: Moment) -> tuple[bytes, ...]:
+    """The values that a read may stand for; none where it cannot be read."""
     try:
-        read = reading(settings, register, kind_at(register.path), entry, moment)
+        return reading(settings, register, kind_at(register.path), entry, moment).values
     except ValueInvalid:
-        return
-    yield read.entry.value if read.entry is not None else None
-    yield read.stood[0] if read.stood is not None else None
+        return ()
 
 
 def _judge(
