@@ -26,6 +26,7 @@ from syncer.dispositions import ExitCode
 from syncer.errors import ConfigError
 from tests.api.test_app import Daemon
 from tests.fuzz.shares import drawing
+from tests.support.environment import without_settings
 
 LINES: Final = [
     line.lstrip("#")
@@ -57,9 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @st.composite

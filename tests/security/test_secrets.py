@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import stat
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from syncer.cli.main import app
 from syncer.stores.sqlite import OutsideWriter
 from tests.shell.on_bus import Bystander, change
 from tests.shell.region import path_of, tenant
+from tests.support.environment import without_settings
 from tests.support.group_keys import secret, text
 from tests.support.region_keys import pair, pair_file, seed, tables
 
@@ -52,9 +52,7 @@ def private(file: Path, content: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 class Running:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_snapshot.runtime.session import SessionSettings, opened
+from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
 
 
@@ -40,9 +40,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Commands that run in this process take nothing from its environment, and leave its log as it was."""
-    for name in list(os.environ):
-        if name.startswith(("SYNCER_", "SPARK_MASTER")) or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch, "SPARK_MASTER")
     monkeypatch.chdir(tmp_path)
     with logging_restored():
         yield

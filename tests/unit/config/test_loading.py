@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -28,6 +27,7 @@ from syncer.dispositions import ExitCode, disposition
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, TieOrder
 from syncer.state.sql.opening import parse_url, safe
+from tests.support.environment import without_settings
 
 MINIMAL = """\
 region = "east"
@@ -42,9 +42,7 @@ path = "/b.db"
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @pytest.fixture

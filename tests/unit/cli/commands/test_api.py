@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,15 +14,14 @@ from typer.testing import CliRunner, Result
 from syncer.access import token_file, tokens
 from syncer.cli.main import app
 from syncer.documents.configuration import ClientCertificateList, NewTokenDocument, TokenList
+from tests.support.environment import without_settings
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from syncer.config import load
 from syncer.config.adapters import BUSES, STORES, installed
 from syncer.documents.configuration import CheckDocument
 from tests.support.admin_server import Asked, serving
+from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
 
 SECRET = "hunter22"
@@ -31,9 +32,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from syncer.bus.trust.public_halves import PublicHalf
 from syncer.cli.main import app
 from syncer.documents.configuration import CheckDocument, KeyDocument
+from tests.support.environment import without_settings
 from tests.support.group_keys import key_file, secret, text
 from tests.support.region_keys import halves, pair, pair_file, seed, tables
 
@@ -24,9 +25,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typer.testing import CliRunner, Result
 from syncer.cli.main import app
 from syncer.documents.configuration import CheckDocument
 from syncer.documents.notices import NotifyTestDocument
+from tests.support.environment import without_settings
 from tests.support.webhook_server import answering, receiving
 
 Run = Callable[..., Result]
@@ -21,9 +21,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
 
 
 @pytest.fixture

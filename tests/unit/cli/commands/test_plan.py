@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from syncer.planning import plan_file, scalable
 from syncer.stores.contract import Write, Written
 from syncer.stores.sqlite import OutsideWriter, SqliteStore
 from tests.suites import REPOSITORY
+from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
 
@@ -37,9 +37,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
     monkeypatch.chdir(tmp_path)
     with logging_restored():
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from syncer.cli.main import app
 from syncer.documents.scopes import ScopeDocument, ScopeMatchesDocument, ScopeShiftsDocument
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.stores.sqlite import OutsideWriter, SqliteStore
+from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
 
 Run = Callable[..., Result]
@@ -38,9 +38,7 @@ rules = [
 
 @pytest.fixture(autouse=True)
 def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    for name in list(os.environ):
-        if name.startswith("SYNCER_") or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
+    without_settings(monkeypatch)
     monkeypatch.chdir(tmp_path)
     with logging_restored():
         yield
