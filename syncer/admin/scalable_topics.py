@@ -93,16 +93,12 @@ async def count_scalable(store: MetadataStore, most: int = MOST_ENTRIES) -> Scal
         return await find_scalable(store, most)
     tally, seen = Tally[str](), 0
     for tenant in await _below(store, [MetaPath(SCALABLE)]):
-        spaces = await _below(store, [tenant])
+        spaces = await _below(store, [tenant]) if seen < most else []
         seen += 1 + len(spaces)
         for start in range(0, len(spaces), LISTED_AT_ONCE):
-            if seen >= most:
-                break
-            for topic in await _below(store, spaces[start : start + LISTED_AT_ONCE]):
-                seen += 1
-                tally[topic.removeprefix(f"{SCALABLE}/").rpartition("/")[0]] += 1
-        if seen >= most:
-            break
+            topics = await _below(store, spaces[start : start + LISTED_AT_ONCE]) if seen < most else []
+            seen += len(topics)
+            tally.update(topic.removeprefix(f"{SCALABLE}/").rpartition("/")[0] for topic in topics)
     return ScalableCount(total=tally.total(), namespaces=first_of(tally), whole=seen < most)
 
 

@@ -163,12 +163,12 @@ class Peers:
         counted = sorted((set(expected) or met) - gone)
         return {region: self._peers[region].report if region in self._peers else None for region in counted}
 
-    def works(self, kind: ResourceKind, expected: Collection[Region]) -> list[Works | None]:
+    def works(self, kind: ResourceKind, expected: Collection[Region]) -> dict[Region, Works | None]:
         """By which projections of a kind each other member works; ``None``: it was not heard yet."""
-        found: list[Works | None] = []
+        found: dict[Region, Works | None] = {}
         for region in self.members(expected):
             peer = self._peers.get(region)
-            found.append(None if peer is None or peer.unmet else peer.rules.works(kind))
+            found[region] = None if peer is None or peer.unmet else peer.rules.works(kind)
         return found
 
     def work_by(self, ours: Rules) -> None:

@@ -82,6 +82,7 @@ def take_page(
     try:
         scan.met += len(found)
         known, first = _meet(local, found), not local.watch.scanned
+        going = bool(local.core.replica.settings.projections.former)
         news = {
             path: entry
             for path, entry in found.items()
@@ -89,7 +90,7 @@ def take_page(
             or register.due
             or register.stored is None
             or register.stored.revision != entry.revision
-            or local.core.replica.goes_over(path)
+            or (going and local.core.replica.goes_over(path))
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
         }

@@ -7,13 +7,14 @@ values of these kinds say. A daemon that ends meanwhile goes on with it when it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from syncer.conflict.acts import Outcome
-from syncer.conflict.changeover import ProjectionsInUse, chosen, made_anew, ready
+from syncer.conflict.changeover import ProjectionsInUse, Works, chosen, made_anew, ready
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
-from syncer.model import Millis
+from syncer.model import Millis, Region, ResourceKind
 from syncer.replacing import replace
 from syncer.replication.core import GoingOver
 from syncer.replication.group.peer import own_rules
@@ -34,7 +35,9 @@ LONGEST_REST_MS: Final = 3_600_000
 def ready_ids(local: OwnStore) -> tuple[str, ...]:
     """The projections that all members can work by, as far as this region sees; for its heartbeats."""
     projections, peers, expected = local.core.replica.settings.projections, local.group.peers, local.group.expected
-    return tuple(sorted(each for kind in FORMER for each in ready(kind, projections, peers.works(kind, expected))))
+    return tuple(
+        sorted(each for kind in FORMER for each in ready(kind, projections, peers.works(kind, expected).values()))
+    )
 
 
 def look_again(local: OwnStore, now: Millis) -> None:
@@ -44,22 +47,6 @@ def look_again(local: OwnStore, now: Millis) -> None:
     time for longer.
     """
     projections, state = local.core.replica.settings.projections, local.core.going_over
-    _tell(local)
-    if projections.former:
-        _look_through(local, now)
-        return
-    peers, expected = local.group.peers, local.group.expected
-    towards = projections.towards({kind: chosen(kind, projections, peers.works(kind, expected)) for kind in FORMER})
-    if towards.former and not 0 <= now - state.begun_at < state.rest_ms:
-        _use(local, towards)
-        rest_ms = min(max(2 * state.rest_ms, RESTS_MS), LONGEST_REST_MS)
-        local.core.going_over = GoingOver(wants_scan=True, begun_at=now, rest_ms=Millis(rest_ms))
-
-
-def _tell(local: OwnStore) -> None:
-    """Say in the status that it goes over, or for whom it waits to do so."""
-    peers, expected = local.group.peers, local.group.expected
-    projections = local.core.replica.settings.projections
     local.telemetry.conditions.pop(CHANGE, None)
     local.telemetry.conditions.pop(OLDER, None)
     if projections.former:
@@ -68,20 +55,28 @@ def _tell(local: OwnStore) -> None:
             f"this region compares values in another way from now on ({kinds}) and reads its store for that; what "
             "others say of these kinds is written once it is done"
         )
+        _look_through(local, now)
         return
-    for kind in FORMER:
-        newest, works = PROJECTIONS[kind].id, peers.works(kind, expected)
-        if projections.by_kind[kind].id == newest:
-            continue
-        members = zip(peers.members(expected), works, strict=True)
+    members = {kind: local.group.peers.works(kind, local.group.expected) for kind in FORMER}
+    _say_who_is_waited_for(local, members)
+    towards = projections.towards({kind: chosen(kind, projections, works.values()) for kind, works in members.items()})
+    if towards.former and not 0 <= now - state.begun_at < state.rest_ms:
+        _use(local, towards)
+        rest_ms = min(max(2 * state.rest_ms, RESTS_MS), LONGEST_REST_MS)
+        local.core.going_over = GoingOver(wants_scan=True, begun_at=now, rest_ms=Millis(rest_ms))
+
+
+def _say_who_is_waited_for(local: OwnStore, members: Mapping[ResourceKind, Mapping[Region, Works | None]]) -> None:
+    for kind, works in members.items():
+        newest, in_use = PROJECTIONS[kind].id, local.core.replica.settings.projections.by_kind[kind].id
         waits = [
             f"{region} ({'was never heard' if each is None else 'waits itself' if newest in each.able else 'cannot'})"
-            for region, each in members
+            for region, each in works.items()
             if each is None or newest not in each.ready
         ]
-        if waits:
+        if in_use != newest and waits:
             local.telemetry.conditions[OLDER] = (
-                f"{kind}: compared by {projections.by_kind[kind].id}, not {newest}: {', '.join(waits[:_NAMED])}"
+                f"{kind}: compared by {in_use}, not {newest}: {', '.join(waits[:_NAMED])}"
             )
 
 
