@@ -223,7 +223,8 @@ def test_wherever_a_digest_stands_it_is_made_anew() -> None:
 
 def test_what_is_at_hand_decides_what_is_made_anew() -> None:
     before = register(version(former(OTHER)), version(former(BY_NAME)))
-    assert made_anew(GOING, before, (None, b"no JSON", WITHOUT)) == (before, ())
+    unreadable = BY_NAME[:-1]
+    assert made_anew(GOING, before, (None, b"no JSON", unreadable, WITHOUT)) == (before, ())
     assert made_anew(GOING, Register(path=PATH), (OTHER,)) == (Register(path=PATH), ())
 
 
