@@ -395,7 +395,7 @@ class Driver(DriverStatus):
     @property
     def comparing(self) -> bool:
         """Whether :meth:`compare` has something to do at once."""
-        return self._antientropy.tree_state.busy or self._antientropy.exchanges.busy
+        return self._antientropy.busy
 
     def compare(self, now: Millis) -> list[TreeMessage | Control]:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""

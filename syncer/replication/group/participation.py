@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.messages import LEFT
-from syncer.model import Millis, Region
+from syncer.conflict.classes.pairs import ScopeClass, class_of
+from syncer.conflict.scope import Scope
+from syncer.model import MetaPath, Millis, Region
 from syncer.replication.core import Core
 from syncer.replication.group.evidence import Evidence
 from syncer.replication.group.hearsay import Hearsay
@@ -44,11 +46,36 @@ class Participation:
     newcomers: Newcomers = field(default_factory=Newcomers)
     paused: str | None = None
     left_at: Millis | None = None
+    _shared: dict[Region, ScopeClass] = field(default_factory=dict)
 
     @property
     def joining(self) -> bool:
         """Whether this region is new, and waits for an operator to let it take part."""
         return self.paused == JOINING
+
+    def scope_of(self, region: Region) -> Scope | None:
+        """The scope of another region, by its own word; ``None``: it is not known."""
+        return self.core.scope if self.peers.same_scope(region) else self.peers.scope_told(region)
+
+    def shared_with(self, region: Region) -> ScopeClass | None:
+        """The paths that another region and this one both carry; ``None``: its scope is not known."""
+        theirs = self.scope_of(region)
+        if theirs is None:
+            return None
+        found = self._shared.get(region)
+        if found is None or found.theirs is not theirs:
+            found = self._shared[region] = class_of(self.core.scope, theirs)
+        return found
+
+    def shared_classes(self) -> dict[str, ScopeClass]:
+        """By label, the classes of paths that this region shares with members of other scopes."""
+        found = (self.shared_with(region) for region in sorted(self.peers.otherwise) if self.peers.counts(region))
+        return {shared.label: shared for shared in found if shared is not None}
+
+    def carries(self, region: Region, path: MetaPath) -> bool:
+        """Whether a region carries a path, as far as is known: whoever has not told its rules may carry any."""
+        theirs = self.scope_of(region)
+        return theirs is None or theirs.carries_resource(path)
 
     @property
     def compares(self) -> bool:
