@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from syncer.conflict.settings import Direction
@@ -125,7 +126,7 @@ class Scope:
         }
         return tuple(sorted(used))
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short name that is equal exactly for equal rules; regions tell it to each other."""
         return fingerprint_of(self.text)

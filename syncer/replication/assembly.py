@@ -137,6 +137,7 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         antientropy.sum_what_is_shared()
         antientropy.tree_state.load(tx)
     core.rescoped = antientropy.tree_state.of_another_scope and identity.first_scan_done
+    core.former = antientropy.tree_state.former if core.rescoped else None
     return Parts(
         core=core,
         telemetry=telemetry,

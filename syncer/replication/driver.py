@@ -46,7 +46,7 @@ from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
-from syncer.replication.recovery import rebuild, rollback_detection
+from syncer.replication.recovery import rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.status import DriverStatus
@@ -135,7 +135,9 @@ class Driver(DriverStatus):
         with self._core.state.transaction() as tx:
             landed = fence.landed[-1] if fence.landed else self._core.identity.landed or "0.0"
             self._core.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
-        return apply.settle_former(self._local, fence, now)
+        settled = apply.settle_former(self._local, fence, now)
+        rescoping.settle(self._recovery, now)
+        return settled
 
     # -- the watch
 

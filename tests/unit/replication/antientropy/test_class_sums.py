@@ -26,7 +26,8 @@ OUT = (path_of(1), path_of(3), path_of(11), path_of(13))
 def filled(scope: Scope, site: Site) -> DigestTree:
     """A fold of the registers, filtered by the paths that both carry."""
     shared = class_of(site.scope, scope)
-    tree, changes = DigestTree(), {}
+    tree = DigestTree()
+    changes: dict[int, tuple[int, int]] = {}
     with site.state.transaction() as tx:
         for path, digest in tx.living(1_000):
             if shared.contains(path):
