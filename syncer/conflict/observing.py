@@ -56,8 +56,9 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
 def _observe(
     settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool
 ) -> Outcome:
-    owes = register.kept is not None and register.kept.owed
-    if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
+    stored = register.stored
+    owes = (register.kept is not None and register.kept.owed) or (publishes and register.unspoken)
+    if entry is not None and not owes and stored is not None and stored.revision == entry.revision:
         register = _readable(register)
         if moment.by_scan and register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
             register = replace(register, kept=kept)
@@ -106,6 +107,8 @@ def _judge(
     if read.kept != register.kept:
         register = replace(register, kept=read.kept)
     if digest == register.stored_digest:
+        if publishes and register.unspoken and entry is not None and not moment.rebuilding:
+            return _local_change(settings, register, entry, digest, moment)
         return Outcome(_at_revision(register, entry))
     if known is not None and digest == known.digest:
         both = joined(known, register.stored_seen)  # who wrote it here had seen what stood here

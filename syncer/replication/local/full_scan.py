@@ -90,6 +90,7 @@ def take_page(
             or register.due
             or register.stored is None
             or register.stored.revision != entry.revision
+            or (register.unspoken and local.core.scope.direction(path).publishes)
             or (going and local.core.replica.goes_over(path))
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
