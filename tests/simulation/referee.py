@@ -441,7 +441,12 @@ class Referee:
     def _came_in(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
         """What stood at a path that came in gives way to who has seen it, or where a person has seen both."""
         found = site.came_in.get(path)
-        if found is None or old.digest != digest_of(path, found) or old.digest == new.digest or new.stamp is None:
+        if found is None or old.digest == new.digest or new.stamp is None:
+            return
+        stands: Content | None = old
+        while stands is not None and stands is not found:  # equal again, after another value, is not what came in
+            stands = stands.over if stands.digest == found.digest else None
+        if stands is None:
             return
         seen = any(each.digest == old.digest for each in new.past)
         if not seen and (site.region, path, new.stamp, old.digest) not in self._confirmed:

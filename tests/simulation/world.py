@@ -139,7 +139,7 @@ class Site:
     """What its operators have looked at, and think about."""
     brokers: BrokerGroup | None = None
     """Its brokers, where they have versions."""
-    came_in: dict[MetaPath, bytes] = field(default_factory=dict)
+    came_in: dict[MetaPath, Content] = field(default_factory=dict)
     """What stood at paths that came into its scope, when they last did."""
     older: bool = False
     """It runs the program before this one."""
@@ -631,9 +631,9 @@ class World:
         site.scope = scope
         former = SumsLabel.of(site.disk.tables.tree.label).scope
         site.came_in = {
-            path: node.value
+            path: node.content
             for path, node in site.store.nodes.items()
-            if former is not None and scope.contains(path) and not former.contains(path)
+            if node.content is not None and former is not None and scope.contains(path) and not former.contains(path)
         }
         self.referee.loses(site)
         self.story.tell(site.region, "gets another scope", None, scope.fingerprint)

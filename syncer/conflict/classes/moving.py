@@ -10,10 +10,15 @@ was is held like any delete found there.
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncer.conflict.acts import Decision, DropHeld, Journal, Outcome
 from syncer.conflict.register import Register
 from syncer.model import Counter
+from syncer.replacing import replace
 
+FROZEN: Final = "left "
+"""Before the counter of a stored version that stands as it did when its path left the scope; in no other counter."""
 LEFT_SCOPE = "the path has left this region's scope: what was due or held here is not done"
 
 
@@ -37,17 +42,29 @@ def left(register: Register) -> Outcome:
     return Outcome(Register(path=register.path, own=register.own), (*drops, journal))
 
 
-def entered(register: Register, by: Counter) -> Register:
-    """The register of a path that has come into the scope, as the first read of it finds it.
+def frozen(register: Register) -> Register:
+    """Mark the register of a path that has come into the scope: what its store holds is met at the next read.
+
+    Its revision is forgotten with that: it is read even where the store has not changed meanwhile.
+    """
+    stored, hold = register.stored, register.hold
+    if stored is None or not stored.alive or stored.by.startswith(FROZEN) or register.intent is not None:
+        return register
+    if hold is not None and hold.local:
+        return register
+    return replace(register, stored=replace(stored, by=Counter(FROZEN + stored.by), revision=None))
+
+
+def entered(register: Register, *, alive: bool) -> Register:
+    """The register of a path that has come into the scope, as a read of it finds it.
 
     Args:
         register: As it was frozen, or as it was met since.
-        by: The counter of the generation that the region has taken since then.
+        alive: The read has found a value.
     """
-    stored, known = register.stored, register.known
-    if stored is None or stored.by == by or register.intent is not None:
+    stored = register.stored
+    if stored is None or not stored.by.startswith(FROZEN):
         return register
-    if register.hold is not None and register.hold.local:
-        return register
-    fresh = known if register.due else None
-    return Register(path=register.path, known=fresh, own=register.own)
+    if not alive:
+        return replace(register, stored=replace(stored, by=Counter(stored.by.removeprefix(FROZEN))))
+    return Register(path=register.path, known=register.known if register.due else None, own=register.own)

@@ -239,7 +239,7 @@ def _observe(
         publishes = local.core.scope.direction(path).publishes
         register = unit[path]
         if rescoping.comes_in(local.core, path) and path not in unit.opened:
-            register, moment = rescoping.met(local.core, register, entry), replace(moment, first_scan_done=False)
+            register, moment = rescoping.met(register, entry), replace(moment, first_scan_done=False)
         outcome = local.core.replica.observe(register, entry, moment, publishes=publishes)
         if outcome.need is Need.BROKERS and entry is not None:
             versions.doubt(path, entry.revision)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from syncer.conflict.classes.moving import entered, left
+from syncer.conflict.classes.moving import entered, frozen, left
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
 from syncer.replication.core import Core
@@ -43,18 +43,19 @@ def settle(recovery: Recovery, now: Millis) -> None:
     after: MetaPath | None = None
     while True:
         with core.state.transaction() as tx:
-            page = sorted({*(each.path for each in tx.due(PAGE, after)), *tx.dying(PAGE, after)})[:PAGE]
+            page = tx.page(PAGE, after)
             unit = recovery.units.begin(tx, now)
-            outside = [path for path in page if not core.scope.contains(path)]
+            outside = [each.path for each in page if _waits(each) and not core.scope.contains(each.path)]
             unit.load(outside)
             for path in outside:
                 unit.take(left(unit[path]))
             unit.store()
+            tx.save([marked for each in page if comes_in(core, each.path) and (marked := frozen(each)) is not each])
         unit.settle()
         recovery.telemetry.tally["scope", "let-go"] += len(outside)
         if not page:
             break
-        after = page[-1]
+        after = page[-1].path
     place: tuple[Millis, MetaPath] | None = None
     while True:
         with core.state.transaction() as tx:
@@ -63,6 +64,11 @@ def settle(recovery: Recovery, now: Millis) -> None:
         if not found:
             return
         place = (found[-1].stamp.updated_at_ms, found[-1].path)
+
+
+def _waits(register: Register) -> bool:
+    """Whether something is due, wished or held; a delete that is held back is due nowhere."""
+    return register.due or register.hold is not None or register.wish is not None
 
 
 def _forget(core: Core, tx: Transaction, found: Sequence[Tombstone]) -> None:
@@ -83,6 +89,6 @@ def _times(registers: Iterable[Register]) -> Iterable[Millis]:
             yield register.known.stamp.updated_at_ms
 
 
-def met(core: Core, register: Register, entry: Entry | None) -> Register:
+def met(register: Register, entry: Entry | None) -> Register:
     """The register by which a read of a path that has come in is judged."""
-    return register if entry is None else entered(register, core.replica.settings.by)
+    return entered(register, alive=entry is not None)

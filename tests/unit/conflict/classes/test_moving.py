@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from syncer.conflict.acts import Decision, DropHeld, Journal
-from syncer.conflict.classes.moving import entered, left
+from syncer.conflict.classes.moving import FROZEN, entered, frozen, left
 from syncer.conflict.register import Hold, HoldReason, Intent, Register
-from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version
+from syncer.model import Counter, Digest, MetaPath, Millis, Region, Revision, Stamp, Version
+from syncer.replacing import replace
 
 PATH = MetaPath("/admin/policies/acme")
-BY, ANEW = Counter("east~1"), Counter("east~2")
 
 
 def version(time: int, region: str = "east") -> Version:
@@ -51,17 +51,42 @@ def test_what_was_sent_is_found_out_first() -> None:
     register = Register(path=PATH, known=DUE.known, stored=DUE.stored, intent=intent)
     assert left(register).register is register
     assert left(register).acts == ()
-    assert entered(register, ANEW) is register
+    stored = Register(path=PATH, known=SEATED.known, stored=SEATED.stored, intent=intent)
+    assert frozen(stored) is stored
 
 
 def test_what_comes_in_is_met_at_first_but_for_what_was_heard_since() -> None:
-    assert entered(SEATED, ANEW) == Register(path=PATH, own=Millis(5))
-    assert entered(DUE, ANEW) == Register(path=PATH, own=Millis(5), known=version(9, "west"))
+    assert entered(frozen(SEATED), alive=True) == Register(path=PATH, own=Millis(5))
+    assert entered(frozen(DUE), alive=True) == Register(path=PATH, own=Millis(5), known=version(9, "west"))
 
 
-def test_what_is_unknown_met_already_or_held_back_stays() -> None:
+def test_what_was_frozen_is_read_even_where_the_store_is_as_it_was() -> None:
+    register = Register(path=PATH, own=Millis(5)).sit(version(5), Revision("7"))
+    stored = frozen(register).stored
+    assert stored is not None
+    assert stored.revision is None
+    assert frozen(frozen(register)) == frozen(register), "it is marked once"
+
+
+def test_what_lacks_where_something_was_is_a_delete_of_that() -> None:
+    found = entered(frozen(SEATED), alive=False)
+    assert found == SEATED
+    assert found.stored is not None
+    assert not found.stored.by.startswith(FROZEN)
+
+
+def test_what_was_written_since_the_path_was_met_is_not_met_again() -> None:
+    written = Register(path=PATH, known=version(9, "west")).sit(version(9, "west"), Revision("8"))
+    assert entered(written, alive=True) is written
+
+
+def test_what_is_unknown_dead_or_held_back_stays() -> None:
     unknown = Register(path=PATH)
-    assert entered(unknown, ANEW) is unknown
-    assert entered(SEATED, BY) is SEATED
+    assert frozen(unknown) is unknown
+    assert entered(unknown, alive=True) is unknown
+    dead = Register(path=PATH).sit(replace(version(5), digest=None), None)
+    assert frozen(dead) is dead
     register = Register(path=PATH, known=SEATED.known, stored=SEATED.stored, hold=held(local=True))
-    assert entered(register, ANEW) is register
+    assert frozen(register) is register
+    waits = Register(path=PATH, known=SEATED.known, stored=SEATED.stored, hold=held(local=False))
+    assert frozen(waits) is not waits
