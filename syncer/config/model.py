@@ -270,6 +270,7 @@ class Config(Section):
             ties=self.tie_order,
             limits=self.core_limits,
             bus_paths=self.bus_paths,
+            excluded=self.scope.exclusions().at,
             brokers=None if self.store.kind == "sqlite" and self.admin is None else Brokers(),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from syncer.conflict import excluding
 from syncer.conflict.acts import (
     Act,
     Decision,
@@ -44,17 +45,28 @@ _MAX_FLIPS_KEPT = 16
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
-    entry = carried_entry(register.path, entry)
+    entry, stands = carried_entry(register.path, entry), None
+    if excluding.concerns(settings, register):
+        stands = excluding.standing(settings, register, entry)
+        register, entry = stands.register, stands.entry
+        if stands.waits:
+            return Outcome(register)
     if not settings.projections.concerns(register.path):
-        return _observe(settings, register, entry, moment, publishes=publishes)
+        return _observe(settings, register, entry, moment, stands, publishes=publishes)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
     register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))
-    outcome = _observe(settings, register, entry, moment, publishes=publishes)
+    outcome = _observe(settings, register, entry, moment, stands, publishes=publishes)
     return replace(outcome, acts=(*acts, *outcome.acts))
 
 
 def _observe(
-    settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool
+    settings: Settings,
+    register: Register,
+    entry: Entry | None,
+    moment: Moment,
+    standing: excluding.ExcludedRead | None,
+    *,
+    publishes: bool,
 ) -> Outcome:
     owes = register.kept is not None and register.kept.owed
     if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
@@ -68,6 +80,8 @@ def _observe(
     register = replace(register, hold=None) if untold else register
     try:
         read = reading(settings, register, kind_at(register.path), entry, moment)
+        if standing is not None:
+            read = excluding.understood(settings, read, standing, moment)
     except ValueInvalid as exc:
         return _unreadable(settings, register, entry, exc, moment)
     register = _readable(register)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from syncer.conflict import apply, completing, folding, observing
+from syncer.conflict import apply, completing, excluding, folding, observing
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
@@ -104,6 +104,10 @@ class Replica:
     def goes_over(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path is made anew by another projection once it is read."""
         return self.settings.projections.concerns(path)
+
+    def excludes_others(self, register: Register) -> bool:
+        """Whether other fields are excluded at a path than when it was last read."""
+        return excluding.outdated(self.settings, register)
 
     def owes(self, register: Register) -> bool:
         """Whether the store is to be given back kept fields that it lacks, since its brokers know them by now."""
@@ -218,7 +222,7 @@ class Replica:
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""
-        value = completing.completes(register, entry.value) if entry is not None and entry.value else None
+        value = excluding.whole_of(self.settings, register, entry)
         outcome, version = self._assert(register, value, now, Decision.REASSERTED, {})
         revision = entry.revision if entry is not None else None
         return replace(outcome, register=settled(outcome.register.sit(version, revision)))

@@ -95,6 +95,7 @@ WEIGHTS: Final = {
     "projections-change": _advice("wait until it has read its store"),
     "projections-older": _advice("upgrade who cannot, or forget who is gone for good", _REGIONS),
     "broker-version-newer": _advice("upgrade this program"),
+    "excluded-fields-differ": _advice("make the fields the same here and elsewhere", "syncer diff"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),
     "store-migration-unclear": _alarm("see what stands there, and let the daemon read it"),

@@ -70,6 +70,7 @@ class Core:
         going_over: How far it is with going over to another projection.
         rescoped: The rules of the scope are others than before, and not all that they select was compared yet.
         moved: The fence was written into a store at another address, and not all of this one was compared yet.
+        still_excluded: Paths with fields that are excluded by no rule any more, and differ from the group's.
     """
 
     replica: Replica
@@ -84,6 +85,7 @@ class Core:
     going_over: GoingOver = field(default_factory=GoingOver)
     moved: bool = False
     rescoped: bool = False
+    still_excluded: set[MetaPath] = field(default_factory=set)
 
     @property
     def fence_path(self) -> MetaPath:

@@ -93,6 +93,7 @@ def take_page(
             or (going and local.core.replica.goes_over(path))
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
+            or (first and local.core.replica.excludes_others(register))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
         local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)

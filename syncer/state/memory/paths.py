@@ -56,7 +56,7 @@ class PathTables(UndoLog):
     def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers whose store lacks kept fields, in path order, beyond ``after``."""
         found = (register for path, register in sorted(self._db.registers.items()) if path > (after or ""))
-        return [register for register in found if register.kept is not None and register.kept.gone][:limit]
+        return [each for each in found if each.kept is not None and (each.kept.gone or each.kept.excluded)][:limit]
 
     def count_due(self) -> int:
         """How many registers are due."""
