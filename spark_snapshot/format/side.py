@@ -14,6 +14,7 @@ from spark_snapshot.format.layout import DATA, Snapshot, verify
 from spark_snapshot.format.manifest import current_projections
 from spark_snapshot.format.selection import Selection
 from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.settings import nothing_excluded
 from syncer.errors import SnapshotDamaged, SnapshotsIncomparable
 from syncer.model import Digest, MetaPath, Region
 from syncer.planning.completion import NOT_AT_HAND
@@ -58,6 +59,10 @@ class SnapshotSide:
     def trouble(self) -> str:
         """Why its values are not completed."""
         return "" if self._snapshot.manifest.about.registers else NOT_AT_HAND
+
+    def excluded(self, path: MetaPath) -> frozenset[str]:
+        """None: what a region has for itself, its registers complete by the group's values."""
+        return nothing_excluded(path)
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Digests of all resources of the selection that were alive."""

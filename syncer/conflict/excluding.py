@@ -12,6 +12,7 @@ give way.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +21,7 @@ from syncer.conflict.acts import Moment
 from syncer.conflict.completing import Understood, completes, first_kept, reading
 from syncer.conflict.fields.kept import Document, KeptFields
 from syncer.conflict.fields.own import excluding, laid_over, part_of
-from syncer.conflict.projection import parse, stored
+from syncer.conflict.projection import DIGEST_BYTES, parse, stored
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -31,6 +32,8 @@ from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
 _NO_KEPT: Final = KeptFields()
+IN_DOUBT: Final = Digest(hashlib.blake2b(b"the group's value is asked for", digest_size=DIGEST_BYTES).digest())
+"""Of what a store holds while it is not known by which values of its own fields it stands: no value has it."""
 _BY_SCAN: Final = Moment(now=Millis(0), seen_at=Millis(0), first_scan_done=True, by_scan=True)
 """Nobody is taken to have removed anything."""
 
@@ -136,7 +139,7 @@ def _stands(
     if coming := names - was:
         found = _coming(settings, register, _laid(entry, document, was, group), coming)
         if found is None:
-            return _waiting(settings, register, entry, laid_over(document, was | names, group))
+            return _waiting(register, entry)
         group = {**group, **found}
     excluded = was | names
     for name in sorted(was - names):
@@ -172,15 +175,14 @@ def _coming(settings: Settings, register: Register, entry: Entry, names: frozens
     if known.value is not None:
         return _part(known.value, names)
     bare = laid_over(parse(entry.value), names, {})
-    return {} if _digest(settings, register, bare) in digests else None
+    return {} if _digest(settings, register, bare) == known.digest else None
 
 
-def _waiting(settings: Settings, register: Register, entry: Entry, bare: Document) -> ExcludedRead:
+def _waiting(register: Register, entry: Entry) -> ExcludedRead:
     """The store has changed while a field came in: the value that the group has is asked for."""
-    if register.stored is not None:
-        digest = _digest(settings, register, bare)
-        register = replace(register, stored=replace(register.stored, digest=digest, revision=None))
-    return ExcludedRead(register=register, entry=entry, waits=True)
+    held = register.stored
+    doubted = None if held is None else replace(held, digest=IN_DOUBT, revision=None)
+    return ExcludedRead(register=replace(register, stored=doubted), entry=entry, waits=True)
 
 
 def _digest(settings: Settings, register: Register, document: Document) -> Digest:

@@ -194,7 +194,7 @@ class _Run:
             raise stale_at([operation.path], f"{min(children)} was made below it since the plan was made")
 
     async def _write(self, ready: Sequence[Operation], entries: Mapping[MetaPath, Entry | None]) -> None:
-        writes = [_write_of(each, entries.get(each.path)) for each in ready]
+        writes = [_write_of(each, entries.get(each.path), self._completion) for each in ready]
         try:
             written = await self._send(writes)
         except BatchRefused as exc:
@@ -218,9 +218,11 @@ def _standing(
     return operation.standing(whole.get(operation.path))
 
 
-def _write_of(operation: Operation, entry: Entry | None) -> Write:
-    value = operation.written(entry.value if entry is not None and held(entry) else None)
+def _write_of(operation: Operation, entry: Entry | None, completion: Completion) -> Write:
+    present = entry.value if entry is not None and held(entry) else None
+    value = operation.written(present)
     if value is not None:
+        value = completion.written(operation.path, value, present)
         return Put(
             path=operation.path,
             value=value,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from syncer.errors import PreconditionFailed
+from syncer.conflict.fields.own import localized
+from syncer.conflict.projection import parse, stored
+from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
 from syncer.plan.diffing import WholeSides, diff, differing
@@ -74,9 +76,11 @@ async def compare(
             hint="Check that the other side is the right one, and that its scope is.",
         )
     paths = list(differing(ours, theirs, covers))
+    held = await here.values(paths)
+    wanted = await there.values(paths)
     plan = diff(
-        await here.values(paths),
-        await there.values(paths),
+        held,
+        {path: _without_own(here, there, path, value, held.get(path)) for path, value in wanted.items()},
         region=here.region,
         source=there.name,
         made_at_ms=now,
@@ -90,3 +94,17 @@ async def compare(
         uncovered=sum(not here.scope.contains(path) for path in theirs),
         unknown=tuple(side.name for side in (here, there) if side.trouble),
     )
+
+
+def _without_own(here: Side, there: Side, path: MetaPath, value: bytes, present: bytes | None) -> bytes:
+    """A value of the other side, as far as it says anything about this one.
+
+    Fields that either side has for itself are taken to be as they are here. A region's own backup has its own.
+    """
+    names = here.excluded(path) | there.excluded(path)
+    if not names or (present is None and here.region == there.region):
+        return value
+    try:
+        return stored(localized(parse(value), None if present is None else parse(present), names))
+    except ValueInvalid:
+        return value

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncer.model import MetaPath
-from syncer.replication.local.excluded_fields import DIFFER
+from syncer.replication.still_excluded import DIFFER
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
 from tests.shell.region import Site, active, path_of, tenant, until

@@ -43,3 +43,11 @@ def excluding(kept: KeptFields | None, names: tuple[str, ...], group: Document) 
     if not names and (kept is None or kept.empty):
         return None
     return replace(kept or _NO_KEPT, excluded=names, group=group)
+
+
+def limited(kept: KeptFields, names: Collection[str]) -> KeptFields:
+    """Kept fields, without the group's values of what is excluded under other names than these."""
+    if names or kept.excluded:
+        chosen = tuple(name for name in kept.excluded if name in names)
+        return replace(kept, excluded=chosen, group=part_of(kept.group, chosen))
+    return kept

@@ -20,9 +20,9 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify, shown
+from syncer.replication import still_excluded
 from syncer.replication.bisection import Settle, narrowed, place_of, why
 from syncer.replication.fence import HeldFence
-from syncer.replication.local import excluded_fields
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
@@ -208,7 +208,7 @@ def _decide(
             if entry is not None and stored is not None and stored.revision == entry.revision:
                 local.entry_cache.keep(entry)
         local.dirty.decided(answers)
-        excluded_fields.note(local, (unit[path] for path in answers))
+        still_excluded.note(local.core, local.telemetry, (unit[path] for path in answers))
         for path in judged:
             local.versions.judged(path)
         unit.settle()

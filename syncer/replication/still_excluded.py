@@ -7,21 +7,22 @@ from typing import Final
 
 from syncer.conflict.register import Register
 from syncer.paths import shown
-from syncer.replication.local.part import OwnStore
+from syncer.replication.core import Core
+from syncer.replication.telemetry import Telemetry
 
 DIFFER: Final = "excluded-fields-differ"
 MOST: Final = 10_000
 """Paths that are counted; what goes beyond is found by a later start."""
 
 
-def note(local: OwnStore, registers: Iterable[Register]) -> None:
+def note(core: Core, telemetry: Telemetry, registers: Iterable[Register]) -> None:
     """Take what was read of some paths, and say in the status where fields stay excluded without a rule.
 
     Args:
-        local: The region's own store.
+        core: The region's own replica.
+        telemetry: Takes the condition.
         registers: Of paths that were just read.
     """
-    core = local.core
     found, excluded = core.still_excluded, core.replica.settings.excluded
     before = len(found)
     for register in registers:
@@ -32,9 +33,9 @@ def note(local: OwnStore, registers: Iterable[Register]) -> None:
         elif found:
             found.discard(register.path)
     if found:
-        local.telemetry.conditions[DIFFER] = (
+        telemetry.conditions[DIFFER] = (
             f"fields that no rule excludes any more differ from the group's at {len(found)} paths, {shown(min(found))} "
             "the first: they stay this region's own until both are the same"
         )
     elif before:
-        local.telemetry.conditions.pop(DIFFER, None)
+        telemetry.conditions.pop(DIFFER, None)
