@@ -214,29 +214,24 @@ def owed(settings: Settings, folded: Register, event: MetadataChangeEvent, relat
     stored value wins it is its author who completes it.
     """
     stands, known, value, by = folded.stored, folded.known, event.value, settings.by
-    excluded = () if folded.kept is None else folded.kept.excluded
-    if (
-        (settings.brokers is None and not excluded)
-        or value is None
-        or stands is None
-        or stands.digest is None
-        or known is None
-    ):
+    kept = folded.kept or _NOTHING
+    if settings.brokers is None and not kept.untold:
+        return folded
+    if value is None or stands is None or stands.digest is None or known is None:
         return folded
     if relation is Relation.ANCESTOR or relation is Relation.SAME or not event.seen.keys().isdisjoint(stands.seen):
         return folded
     if known.stamp != event.stamp and (stands.by != by or stands.seen.keys() - {by}):
         return folded
-    document, part, kept = parse(value), Document(), folded.kept or _NOTHING
+    document, part = parse(value), Document()
     if settings.brokers is not None:
         tree = oldest_tree(event.resource)
         if not stands.stamp.is_baseline:
             tree = {**tree, **settings.brokers.known(event.resource)}
         part = newer_part(document, tree)
     more = without(without(part, kept.store), joined_parts(kept.gone, kept.owed))
-    if excluded:  # of these no region that excludes them has ever told anything
-        told = {name for name in excluded if name not in kept.group and name not in kept.owed}
-        more = laid_over(more, excluded, part_of(document, told))
+    if kept.excluded:
+        more = laid_over(more, kept.excluded, part_of(document, set(kept.untold) - kept.owed.keys()))
     if not more:
         return folded
     owing = replace(kept, owed=joined_parts(kept.owed, more))
@@ -297,7 +292,7 @@ def write_back(settings: Settings, register: Register, entry: Entry | None, fact
         batch=batch,
         version=version,
         expected=entry.revision,
-        kept=excluding(kept_of(settings, kind_at(register.path), whole), kept.excluded, kept.group),
+        kept=excluding(kept_of(settings, kind_at(register.path), whole), kept.excluded, kept.group, kept.untold),
     )
     note = Journal(path=register.path, decision=Decision.COMPLETED, stamp=stands.stamp, digest=stands.digest)
     write = Put(path=register.path, value=stored(written), expected=entry.revision, scaffold=scaffold(register.path))

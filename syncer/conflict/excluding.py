@@ -48,6 +48,7 @@ class ExcludedRead:
         entry: What was read, with the group's values in the place of the store's own.
         excluded: Names of the fields that are the store's own, in order.
         group: The group's values of these.
+        untold: Names of those of which nothing was told from here.
         before: The same entry without what was owed; ``None``: nothing was.
         waits: It cannot be told what the group's value is: nothing is decided before that has come.
     """
@@ -56,12 +57,13 @@ class ExcludedRead:
     entry: Entry | None
     excluded: tuple[str, ...] = ()
     group: Document | None = None
+    untold: Collection[str] = ()
     before: Entry | None = None
     waits: bool = False
 
     def kept(self, kept: KeptFields | None) -> KeptFields | None:
         """Kept fields, with those that are excluded."""
-        return kept if self.group is None else excluding(kept, self.excluded, self.group)
+        return kept if self.group is None else excluding(kept, self.excluded, self.group, self.untold)
 
 
 def concerns(settings: Settings, register: Register) -> bool:
@@ -89,7 +91,7 @@ def standing(settings: Settings, register: Register, entry: Entry | None) -> Exc
         known = register.known
         group = _part(None if known is None else known.value, names)
         laid = _laid(entry, document, names, group)
-        return ExcludedRead(register=register, entry=laid, excluded=tuple(sorted(names)), group=group)
+        return ExcludedRead(register=register, entry=laid, excluded=tuple(sorted(names)), group=group, untold=names)
     except ValueInvalid:
         return ExcludedRead(register=register, entry=entry)
 
@@ -148,17 +150,18 @@ def _stands(
         if _digest(settings, register, shared) == _digest(settings, register, own):
             excluded, group = fewer, less
     ordered = tuple(sorted(excluded))
-    register = replace(register, kept=excluding(kept, ordered, group))
+    register = replace(register, kept=excluding(kept, ordered, group, kept.untold))
     laid = _laid(entry, document, excluded, group)
     owed = part_of(kept.owed, excluded)
     if not owed:
-        return ExcludedRead(register=register, entry=laid, excluded=ordered, group=group)
+        return ExcludedRead(register=register, entry=laid, excluded=ordered, group=group, untold=kept.untold)
     more = {**group, **owed}
     return ExcludedRead(
         register=register,
         entry=_laid(entry, document, excluded, more),
         excluded=ordered,
         group=more,
+        untold=kept.untold,
         before=laid,
     )
 

@@ -36,6 +36,7 @@ class KeptFields:
         owed: Those of another region's value that the next read completes it by: from then on they are gone, or there.
         excluded: Names of fields that the store has for itself, in order.
         group: The group's values of these, of those that it has.
+        untold: Names of those of which the stored version tells nothing: it was made here while they were excluded.
     """
 
     store: Document = field(default_factory=dict)
@@ -43,6 +44,7 @@ class KeptFields:
     owed: Document = field(default_factory=dict)
     excluded: tuple[str, ...] = ()
     group: Document = field(default_factory=dict)
+    untold: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:

@@ -38,11 +38,14 @@ def localized(document: Document, present: Document | None, names: Collection[st
     return laid_over(document, names, {} if present is None else part_of(present, names))
 
 
-def excluding(kept: KeptFields | None, names: tuple[str, ...], group: Document) -> KeptFields | None:
-    """Kept fields, with the names of the excluded ones and the group's values of these."""
+def excluding(
+    kept: KeptFields | None, names: tuple[str, ...], group: Document, untold: Collection[str] = ()
+) -> KeptFields | None:
+    """Kept fields, with the names of the excluded ones, the group's values of these, and of which nothing was told."""
     if not names and (kept is None or kept.empty):
         return None
-    return replace(kept or _NO_KEPT, excluded=names, group=group)
+    left = tuple(name for name in names if name in untold and name not in group)
+    return replace(kept or _NO_KEPT, excluded=names, group=group, untold=left)
 
 
 def limited(kept: KeptFields, names: Collection[str]) -> KeptFields:

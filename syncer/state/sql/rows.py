@@ -143,7 +143,7 @@ def kept_bytes(kept: KeptFields | None) -> bytearray | None:
     if kept is None:
         return None
     if kept.excluded:
-        return as_bytes(json_of([kept.store, kept.gone, kept.owed, list(kept.excluded), kept.group]))
+        return as_bytes(json_of([kept.store, kept.gone, kept.owed, list(kept.excluded), kept.group, list(kept.untold)]))
     return as_bytes(json_of([kept.store, kept.gone, kept.owed] if kept.owed else [kept.store, kept.gone]))
 
 
@@ -152,7 +152,7 @@ def kept_in(data: bytes | None) -> KeptFields | None:
     if data is None:
         return None
     told = cast("list[Any]", json_in(data))
-    return KeptFields(*told[:3], *([tuple(told[3]), told[4]] if len(told) > 3 else []))
+    return KeptFields(*told[:3], *([tuple(told[3]), told[4], tuple(told[5])] if len(told) > 3 else []))
 
 
 def _rest_row(register: Register) -> Row:

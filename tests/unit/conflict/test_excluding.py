@@ -88,7 +88,7 @@ def test_a_change_of_another_field_is_published_with_the_groups_value(group: int
 def test_what_is_created_here_is_published_without_the_field() -> None:
     outcome = region().observe(Register(path=PATH), entry(value(5)), moment())
     assert published(outcome) == json.loads(value(None))
-    assert outcome.register.kept == kept(None)
+    assert outcome.register.kept == kept(None, untold=NAMES)
 
 
 def test_a_delete_is_published_and_keeps_nothing() -> None:
