@@ -263,8 +263,13 @@ def test_what_is_edited_while_a_rule_comes_in_does_not_leave(
     for name in then:
         place = group.places[name]
         place.replica = Replica(replace(place.replica.settings, excluded=RULES))
-    for step in edits:  # what is its own by now, before the daemon has read anything by the new rule
-        if step[0] in {"edit", "delete"}:
-            play(group, step)
+    stood = {name: place.document for name, place in group.places.items()}
+    done = [step for step in edits if step[0] == "edit" and step[1] in then]
+    for step in done:  # of its own by now, before the daemon has read anything by the new rule
+        play(group, step)
     group.settle()
     group.check()
+    for name, place in group.places.items():
+        was = stood[name]
+        if was is not None and place.document is not None and name not in then:
+            assert place.document.get(TTL) == was.get(TTL), "the group's value is neither replaced nor removed"

@@ -267,6 +267,15 @@ def test_where_the_group_has_nothing_it_has_no_value(known: Any) -> None:
     assert published(outcome) == json.loads(value(None, 2))
 
 
+def test_what_was_lost_before_the_rule_came_is_not_taken_for_the_groups_value() -> None:
+    before = settled_on(value(None), at(9))
+    came = region().observe(before, entry(value(None), revision="7"), by_scan()).register
+    assert came.kept == kept(None)
+    again = region().fold(came, event(value(60), at(3, THERE)), Millis(NOW + 20))
+    assert again.register.kept == came.kept
+    assert again.need is Need.NOTHING
+
+
 # -- a rule that goes
 
 
