@@ -19,7 +19,7 @@ from syncer.bus.trust.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.config.rights import unreadable
-from syncer.conflict.fields.exclusions import Exclusion, Exclusions
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError

@@ -6,10 +6,10 @@ and no local change of the path is still on its way to the bus.
 
 from __future__ import annotations
 
-from syncer.conflict import excluding
 from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
 from syncer.conflict.causality.vectors import joined
 from syncer.conflict.completing import completes, kept_of
+from syncer.conflict.exclusion import excluding
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.own import excluding as excluded
 from syncer.conflict.fields.own import localized, part_of

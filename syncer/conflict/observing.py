@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from syncer.conflict import excluding
 from syncer.conflict.acts import (
     Act,
     Decision,
@@ -19,6 +18,7 @@ from syncer.conflict.acts import (
 from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
+from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance

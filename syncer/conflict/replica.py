@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from syncer.conflict import apply, completing, excluding, folding, observing
+from syncer.conflict import apply, completing, folding, observing
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
+from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled

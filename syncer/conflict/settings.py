@@ -73,7 +73,7 @@ class Settings:
         bus_paths: Paths of the bus's own tenant, namespace and topic.
         brokers: What the region's brokers know; ``None``: nobody drops fields here, so whatever lacks was removed.
         projections: By which digests are made.
-        excluded: Fields that are this region's own at a path; see :mod:`syncer.conflict.fields.exclusions`.
+        excluded: Fields that are this region's own at a path; see :mod:`syncer.conflict.exclusion.rules`.
     """
 
     region: Region

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from syncer.conflict.acts import Decision, Journal, Moment, Outcome, Publish
 from syncer.conflict.completing import completes
-from syncer.conflict.fields.exclusions import Exclusion, Exclusions
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.guards import Facts, Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Register

@@ -9,8 +9,8 @@ import pytest
 
 from syncer.conflict.acts import Decision, FillConflict, Need, Publish
 from syncer.conflict.completing import completed_value
-from syncer.conflict.excluding import concerns, here, outdated, whole_of
-from syncer.conflict.fields.exclusions import Exclusion, Exclusions
+from syncer.conflict.exclusion.excluding import concerns, here, outdated, whole_of
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.own import excluding, limited
 from syncer.conflict.guards import Topics

@@ -13,7 +13,7 @@ import pytest
 from syncer.backup.reading import Backup
 from syncer.backup.side import BackupSide
 from syncer.backup.taking import take_backup
-from syncer.conflict.fields.exclusions import Exclusion, Exclusions
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Region

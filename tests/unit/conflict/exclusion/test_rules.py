@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.conflict.fields.exclusions import Exclusion, Exclusions, excludable
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions, excludable
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, ResourceKind
 
