@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NewType
 
 from syncer.making import made_quickly
@@ -41,6 +42,7 @@ BASELINE_ROOM: Final = 100
 """Times between the baselines of two generations: a baseline that is completed later is stamped with one of them."""
 
 _MAX_DIGITS: Final = 12
+_COUNTERS: Final = 1024
 
 
 class EventType(StrEnum):
@@ -161,6 +163,7 @@ def home_of(database: str) -> Region | None:
     return Region(region) if region and chance.isalnum() else None
 
 
+@lru_cache(_COUNTERS)
 def counter_of(region: Region, generation: int) -> Counter:
     """Name the counter of one generation of a region."""
     return Counter(f"{region}~{generation}")

@@ -180,8 +180,9 @@ def made_anew(
     other = projections.other(kind)
     if other is None:
         return register, acts
-    for value in (None if known is None else known.value, *values):
-        if value is None or not any(mark in value for mark in _TELLING[kind]):
+    marks = _TELLING[kind]
+    for value in values if known is None else (known.value, *values):
+        if value is None or not _tells(value, marks):
             continue
         try:
             before, digest = other.digest(value), projections.by_kind[kind].digest(value)
@@ -193,6 +194,13 @@ def made_anew(
             acts = (*acts, FillConflict(path=register.path, digest=before, value=carried(kind, value)))
         register = _translated(register, before, digest)
     return register, acts
+
+
+def _tells(value: bytes, marks: Iterable[bytes]) -> bool:
+    for mark in marks:  # noqa: SIM110 - this is asked of every change, and a generator costs twice as much
+        if mark in value:
+            return True
+    return False
 
 
 def _translated(register: Register, before: Digest, digest: Digest) -> Register:

@@ -89,9 +89,13 @@ def reading(
     projection, brokers = settings.projections.by_kind[kind], settings.brokers
     if brokers is None:
         return Understood(entry=entry, digest=projection.digest(entry.value), kept=None)
-    document = parse(entry.value)
+    document, before = parse(entry.value), _kept_so_far(register, kind)
+    if before is None:  # as of nearly all values: nothing can lack
+        present = newer_fields(kind, document)
+        kept = KeptFields(present) if present else None
+        return Understood(entry=entry, digest=projection.digest_of(document), kept=kept)
     found = completed(
-        _kept_so_far(register, kind),
+        before,
         document,
         brokers.trees(kind, document),
         believes=register.stored_alive and not moment.by_scan,
@@ -113,14 +117,13 @@ def reading(
     )
 
 
-def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields:
-    """The kept fields; where nothing is stored, those of what the group knows are the first."""
+def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields | None:
+    """The kept fields; where nothing is stored, those of what the group knows are the first. ``None``: none."""
     if register.stored_alive:
-        return register.kept or _NOTHING
+        return register.kept
     known = register.known
-    if known is None or known.value is None:
-        return _NOTHING
-    return KeptFields(gone=newer_fields(kind, parse(known.value)))
+    gone = None if known is None or known.value is None else newer_fields(kind, parse(known.value))
+    return KeptFields(gone=gone) if gone else None
 
 
 def completes(register: Register, value: bytes) -> bytes:

@@ -48,7 +48,7 @@ def fold_event(
         register, filled_in = made_anew(settings.projections, register, (event.value,))
     folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
     acts = (*filled_in, *acts, *overtaken(register, folded))
-    if folded.known is not register.known and relation is Relation.SUCCESSOR:
+    if register.kept is not None and folded.known is not register.known and relation is Relation.SUCCESSOR:
         acts = (*acts, *dropped(settings, register, event, version))
     completed = owed(settings, folded, event, relation)
     return Outcome(completed, acts, Need.READ if completed.due or completed is not folded else Need.NOTHING)

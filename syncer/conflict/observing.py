@@ -45,7 +45,7 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
-    if not settings.projections.concerns(register.path):
+    if not settings.projections.former or not settings.projections.concerns(register.path):
         return _observe(settings, register, entry, moment, publishes=publishes)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
     register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))
@@ -99,7 +99,7 @@ def _judge(
     settings: Settings, register: Register, read: Understood, moment: Moment, *, publishes: bool, untold: bool
 ) -> Outcome:
     entry, digest, known = read.entry, read.digest, register.known
-    awaited = register.kept == AWAITING
+    awaited = register.kept is not None and register.kept == AWAITING
     found = (moment.rebuilding or untold or awaited) and entry is not None and register.stored is None
     if found and awaits_value(settings, register, read) and known is not None and digest != known.digest:
         return Outcome(register if awaited else replace(register, kept=AWAITING))
@@ -209,8 +209,17 @@ def _local_change(
     unseen = _unseen_here(settings, register, version)
     ended = overtaken(register, register.without_wish())
     flips = flips_of(settings, register, digest, moment.now)
-    register = register.sit(version, entry.revision if entry else None, flips=flips).without_wish()
-    register = replace(register, own=time, parked=None, allowed=None)
+    register = replace(
+        register,
+        stored=Stored.of(version, entry.revision if entry else None),
+        left=register.stored_digest,
+        flips=flips,
+        own=time,
+        parked=None,
+        allowed=None,
+        wish=None,
+        shown=None,
+    )
     outcome = take_own(settings, register, event, version, Decision.PUBLISHED)
     if not (acts or unseen or ended):
         return outcome

@@ -84,9 +84,11 @@ class Projection:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     sets: tuple[tuple[str, ...], ...] = ()
     _places: _Places = field(init=False, repr=False, compare=False)
+    _apart: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", _tree(self.sets))  # the only way in a frozen class
+        object.__setattr__(self, "_apart", self.local | self.derived)
 
     def project(self, value: bytes) -> Document:
         """Return the replicated part of a stored value.
@@ -102,7 +104,8 @@ class Projection:
 
     def digest_of(self, document: Document) -> Digest:
         """The digest of a parsed value, which it takes apart: nobody else may go by the document after that."""
-        return Digest(hashlib.blake2b(canonical(self._projected(document)), digest_size=DIGEST_BYTES).digest())
+        projected = canonical(self._projected(document))
+        return Digest(hashlib.blake2b(projected, digest_size=DIGEST_BYTES).digest())
 
     def overlay(self, author: bytes, target: bytes | None) -> bytes:
         """Lay the author's replicated part over the target's own value; see :meth:`laid`."""
@@ -153,7 +156,7 @@ class Projection:
     def _projected(self, document: Document) -> Document:
         document = self._without_local(document)
         for name in self.unset:
-            if self._is_unset(document, name):
+            if name in document and self._is_unset(document, name):
                 del document[name]
         _sort_at(document, self._places)
         return document
@@ -166,10 +169,9 @@ class Projection:
     def _without_local(self, document: Document) -> Document:
         if self.replicated is not None:
             return {name: node for name, node in document.items() if name in self.replicated}
-        for name in self.local:
-            document.pop(name, None)
-        for name in self.derived:
-            document.pop(name, None)
+        for name in self._apart:
+            if name in document:
+                del document[name]
         return document
 
 
@@ -244,7 +246,7 @@ def parse(value: bytes) -> Document:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
-        document = json_in(value)
+        document = _parse_exactly(value) if _BIG_INTEGER in value.translate(_DIGITS) else orjson.loads(value)
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
@@ -335,8 +337,8 @@ def _sort_at(node: Document, places: _Places) -> None:
                     _sort_at(child, below)
         else:
             for key, child in node.items():  # values are replaced, never keys
-                if isinstance(child, list):
-                    node[key] = _as_set(child)
+                if isinstance(child, list) and (ordered := _as_set(child)) is not child:
+                    node[key] = ordered
 
 
 def _as_set(members: list[Any]) -> list[Any]:

@@ -29,6 +29,11 @@ class Stored:
     digest: Digest | None
     revision: Revision | None
 
+    @staticmethod
+    def of(version: Version, revision: Revision | None) -> Stored:
+        """A version as what the store holds."""
+        return Stored(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
+
     @property
     def alive(self) -> bool:
         """Whether the store was last known to hold a value."""
@@ -167,7 +172,9 @@ class Register:
         known, stored = self.known, self.stored
         if known is None:
             return False
-        return stored is None or stored.stamp != known.stamp or stored.digest != known.digest
+        if stored is None or stored.digest != known.digest:
+            return True
+        return stored.stamp is not known.stamp and stored.stamp != known.stamp
 
     @property
     def settles(self) -> bool:
@@ -233,7 +240,7 @@ class Register:
 
         ``flips``: the store's value is another one now, and the path has returned to a former one at these times.
         """
-        stored = Stored(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
+        stored = Stored.of(version, revision)
         known = self.known
         same = known is not None and (known.stamp, known.digest) == (version.stamp, version.digest)
         if known is not None and known.value is not None and same:

@@ -55,37 +55,51 @@ class Shape:
         any_name: Every name is one of them.
         below: Fields that have fields, with these.
         each: What is below any other name; ``None``: it is kept whole.
+        flat: None of them has fields that matter.
     """
 
     names: frozenset[str]
     any_name: bool
     below: Mapping[str, Shape]
     each: Shape | None
+    flat: bool
 
     @staticmethod
     def of(tree: Tree) -> Shape | None:
         """The shape of a tree; ``None``: it has every field there may be."""
-        each = tree.get("*")
-        shape = Shape(
-            names=frozenset(tree) - {"*"},
-            any_name="*" in tree,
-            below={
-                name: below
-                for name, node in tree.items()
-                if node is not None and name != "*" and (below := Shape.of(node)) is not None
-            },
-            each=None if each is None else Shape.of(each),
-        )
-        return None if shape.any_name and not shape.below and shape.each is None else shape
+        node, any_name = tree.get("*"), "*" in tree
+        each = None if node is None else Shape.of(node)
+        below = {
+            name: shape
+            for name, node in tree.items()
+            if node is not None and name != "*" and (shape := Shape.of(node)) is not None
+        }
+        flat = not below and each is None
+        if any_name and flat:
+            return None
+        return Shape(frozenset(tree) - {"*"}, any_name, below, each, flat)
 
     def covers(self, document: Mapping[str, Any]) -> bool:
         """Whether a document has no other fields, nested ones too."""
         if not self.any_name and not document.keys() <= self.names:
             return False
-        for name, node in document.items():
-            if node and node.__class__ is dict:
-                shape = self.below.get(name) if name in self.names else self.each
-                if shape is not None and not shape.covers(node):
+        for name, shape in self.below.items():
+            node = document.get(name)
+            if (
+                node
+                and node.__class__ is dict
+                and not (node.keys() <= shape.names if shape.flat else shape.covers(node))
+            ):
+                return False
+        each = self.each
+        if each is not None:
+            for name, node in document.items():
+                if (
+                    node
+                    and node.__class__ is dict
+                    and name not in self.names
+                    and not (node.keys() <= each.names if each.flat else each.covers(node))
+                ):
                     return False
         return True
 

@@ -91,15 +91,17 @@ def register_row(register: Register) -> tuple[int, Row]:
     alive = stored is not None and stored.digest is not None
     unsettled = due or intent is not None
     row: list[Any] = [path, 1 if alive else 0, 1 if due else 0, 1 if unsettled else 0, tenant_of(path), register.own]
-    shape = 0
+    shape, seen = 0, ""
     if known is not None:
         shape = KNOWN
-        stamp = known.stamp
-        row += (stamp.updated_at_ms, stamp.region, known.by, dumps(known.seen), as_bytes(known.digest))
+        stamp, seen = known.stamp, dumps(known.seen)
+        row += (stamp.updated_at_ms, stamp.region, known.by, seen, as_bytes(known.digest))
     if stored is not None:
         shape |= SEATED
         stamp = stored.stamp
-        row += (stamp.updated_at_ms, stamp.region, stored.by, dumps(stored.seen), as_bytes(stored.digest))
+        if known is None or stored.seen is not known.seen:
+            seen = dumps(stored.seen)
+        row += (stamp.updated_at_ms, stamp.region, stored.by, seen, as_bytes(stored.digest))
         row.append(stored.revision)
     if register.left is not None:
         shape |= LEFT
