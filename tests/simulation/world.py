@@ -828,7 +828,8 @@ class World:
             acted = operated and self._operator()
             acted |= self.writers is not None and self.writers.busy()
             drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
-            acted |= any(parts_of(driver).core.replica.settings.projections.former for driver in drivers)
+            in_use = [parts_of(driver).core.replica.settings.projections for driver in drivers]
+            acted |= any(each.former for each in in_use) or len({each.kept_as for each in in_use}) > 1  # one rests
             acted |= any(driver.hearing or (self.liar is not None and driver.starting) for driver in drivers)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
             if quiet > _QUIET_ROUNDS and self._forgotten():
