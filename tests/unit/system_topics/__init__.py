@@ -1,0 +1,1 @@
+"""Tests of topic policies in system topics."""
