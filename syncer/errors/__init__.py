@@ -19,6 +19,7 @@
     │   └── ConfigDenied              this user may not read it
     ├── StoreError                  the region's metadata store
     │   ├── StoreUnavailable          no connection, or no answer in time
+    │   │   └── TopicPoliciesWithheld     topic policies in a system topic that cannot be told
     │   ├── RevisionMismatch          the path is not at the expected revision
     │   ├── ParentMissing             the parent of a path does not exist
     │   ├── NotEmpty                  a path with children cannot be deleted
@@ -138,6 +139,7 @@ from syncer.errors.dependencies import (
     StoreFilesDamaged,
     StoreUnavailable,
     SubscriptionShared,
+    TopicPoliciesWithheld,
     TransportError,
     ValueInvalid,
     ValueRefused,
@@ -271,6 +273,7 @@ __all__ = [
     "SyncerError",
     "TooManyFailures",
     "TooManyStreams",
+    "TopicPoliciesWithheld",
     "TopicUnservable",
     "TransportError",
     "Unauthorized",

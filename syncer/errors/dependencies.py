@@ -88,6 +88,23 @@ class ValueRefused(StoreError):
     default_hint = "See 'syncer quarantine list'; raise the store's limit or make the value smaller, then retry."
 
 
+class TopicPoliciesWithheld(StoreUnavailable):
+    """Topic policies that brokers keep in a system topic cannot be told now: neither which they are, nor that none are.
+
+    Args:
+        message: Of which, and why.
+        lasting: It does not pass by itself.
+        hint: What the operator does next.
+    """
+
+    code = "topic-policies-withheld"
+    default_hint = "See 'syncer status': it names the namespaces that are not answered, and why. The others go on."
+
+    def __init__(self, message: str, *, lasting: bool = False, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.lasting = lasting
+
+
 class StoreFilesDamaged(StoreError):
     """Files that a store has written are read without it, and are damaged, cut, or not all there. Nothing was taken."""
 

@@ -12,12 +12,15 @@ from syncer.stores.contract import (
     Changed,
     Entry,
     MetadataStore,
+    PartlyRead,
     Put,
     TellsNames,
     WatchSignal,
     Write,
     Written,
+    read_answerable,
 )
+from syncer.stores.topic_policies import OvertakenPolicies, TellsTopicPolicies, TopicPoliciesStanding
 
 
 class MappedStore:
@@ -51,6 +54,15 @@ class MappedStore:
         found = await self._store.read(list(here))
         return {path: self._entry(found[each]) for each, path in here.items()}
 
+    async def read_partly(self, paths: Sequence[MetaPath]) -> PartlyRead:
+        """Read what the store can tell of, in the order given."""
+        here = {self._names.path_here(path): path for path in paths}
+        found, withheld = await read_answerable(self._store, list(here))
+        return PartlyRead(
+            {path: self._entry(found[each]) for each, path in here.items() if each in found},
+            {here[each]: why for each, why in withheld.items()},
+        )
+
     async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:
         """Apply all writes as one transaction, or none."""
         written = await self._store.apply([self._write(each) for each in writes])
@@ -68,6 +80,32 @@ class MappedStore:
                 yield Changed(tuple(map(self._names.path_in_group, signal.paths)), signal.marks)
             else:
                 yield signal
+
+    def topic_policies(self) -> TopicPoliciesStanding | None:
+        """How topic policies in system topics fare, where the store keeps some there."""
+        return self._store.topic_policies() if isinstance(self._store, TellsTopicPolicies) else None
+
+    def take_overtaken(self) -> Sequence[OvertakenPolicies]:
+        """What was overtaken in them, by the group's names."""
+        if not isinstance(self._store, TellsTopicPolicies):
+            return ()
+        taken = self._store.take_overtaken()
+        return [
+            replace(each, value=self._names.value_in_group(each.path, each.value)) if each.value is not None else each
+            for each in taken
+        ]
+
+    def put_back(self, overtaken: Sequence[OvertakenPolicies]) -> None:
+        """What could not be kept is told again."""
+        if isinstance(self._store, TellsTopicPolicies):
+            self._store.put_back(
+                [
+                    replace(each, value=self._names.value_here(each.path, each.value))
+                    if each.value is not None
+                    else each
+                    for each in overtaken
+                ]
+            )
 
     def _entry(self, entry: Entry | None) -> Entry | None:
         if entry is None:

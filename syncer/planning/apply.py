@@ -143,6 +143,7 @@ class _Run:
         for count, operation in enumerate(operations):
             size += _size(operation)
             alone = operation.after is None and bool(child_prefixes(operation.path))
+            alone = alone or capabilities.alone(operation.path)
             if count and (alone or not _fits(capabilities, count + 1, size)):
                 return count
             if alone:

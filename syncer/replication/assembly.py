@@ -81,7 +81,9 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         units=units,
         recovery=recovery,
         watch=StoreWatch(alive_until=identity.alive_until, gap_floor=identity.alive_until),
-        writes=WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes),
+        writes=WriteQueue(
+            max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes, alone=capabilities.alone
+        ),
         deletes=DeleteWindow(settings.limits),
     )
     antientropy = AntiEntropy(

@@ -11,9 +11,9 @@ says that a path may have changed; it carries no value.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from syncer.making import made_quickly
 from syncer.model import MetaPath, Millis, Revision
@@ -90,12 +90,14 @@ class BatchRefused(Exception):
     """The store applied nothing of the batch, because of its write number ``index``.
 
     ``cause`` is a ``RevisionMismatch``, ``ParentMissing``, ``NotEmpty``, ``ValueRefused`` or ``AccessDenied``.
+    ``guard``: the first write's path was rewritten all the same, with the value that it had; its revision now.
     """
 
-    def __init__(self, index: int, cause: Exception) -> None:
+    def __init__(self, index: int, cause: Exception, guard: Written | None = None) -> None:
         super().__init__(f"write {index} of the batch was refused: {cause}")
         self.index = index
         self.cause = cause
+        self.guard = guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,18 @@ class Gap:
 WatchSignal = Armed | Changed | Beat | Gap
 
 
+def never(path: MetaPath) -> bool:
+    """No path."""
+    del path
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a store can do; the daemon asks instead of guessing by kind.
 
-    ``max_batch_writes`` and ``max_batch_bytes`` bound one ``apply``; ``max_value_bytes`` bounds one value.
+    ``max_batch_writes`` and ``max_batch_bytes`` bound one ``apply``; ``max_value_bytes`` bounds one value. A path that
+    is written ``alone`` shares its batch with nothing but the fence.
     """
 
     modified_times: bool
@@ -147,6 +156,7 @@ class Capabilities:
     max_batch_writes: int
     max_batch_bytes: int
     max_value_bytes: int
+    alone: Callable[[MetaPath], bool] = field(default=never, compare=False)
 
 
 def size_of(write: Write) -> int:
@@ -218,3 +228,34 @@ class TellsNames(Protocol):
             paths: A few, each once: all of their names are held at once.
         """
         ...
+
+
+class PartlyRead(NamedTuple):
+    """What a store answers of paths, where it cannot answer all of them.
+
+    Args:
+        answers: As of ``read``, of those that it can.
+        withheld: The others, and why: neither that they exist nor that they do not is known.
+    """
+
+    answers: Mapping[MetaPath, Entry | None]
+    withheld: Mapping[MetaPath, str]
+
+
+@runtime_checkable
+class AnswersPartly(Protocol):
+    """A store that keeps some paths elsewhere, and cannot always tell of them; its ``read`` raises for these.
+
+    A scan has none of them. A watch tells of each that was asked for in vain as soon as it can be answered.
+    """
+
+    async def read_partly(self, paths: Sequence[MetaPath]) -> PartlyRead:
+        """Read what can be read, in the order given."""
+        ...
+
+
+async def read_answerable(store: MetadataStore, paths: Sequence[MetaPath]) -> PartlyRead:
+    """Read many paths of any store: of one that answers whole, nothing is withheld."""
+    if isinstance(store, AnswersPartly):
+        return await store.read_partly(paths)
+    return PartlyRead(await store.read(paths), {})

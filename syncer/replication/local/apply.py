@@ -117,6 +117,8 @@ def refused(local: OwnStore, batch: Batch, refusal: BatchRefused, now: Millis) -
         raise refusal.cause
     if refusal.index == 0:
         raise Fenced("another daemon has raised the fence of this region") from refusal.cause
+    if refusal.guard is not None and local.core.fence is not None:
+        hold_fence(local, local.core.fence.fence, refusal.guard)
     culprit = batch.paths[refusal.index - 1]
     cause = refusal.cause
     local.entry_cache.forget((culprit,))

@@ -104,6 +104,8 @@ def give_up(local: OwnStore, plan: ReadPlan) -> None:
 def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
     """Decide by the answers; what they may not decide any more is read again.
 
+    A path that the store cannot tell of now has no answer: it is left as it is, until the watch tells of it.
+
     Raises:
         Fenced: The fence, read after the values, is not ours: nothing was stamped.
         PreconditionFailed: The store was put back from a backup: likewise.
@@ -112,14 +114,16 @@ def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Ent
     try:
         check_fence(local, answers.get(plan.fence), plan.held)
         local.trust(plan.ticket)
-        valid = {path: answers[path] for path in plan.origins if local.watch.ledger.valid(plan.ticket, path)}
+        local.dirty.decided(path for path in plan.origins if path not in answers)
+        told = [path for path in plan.origins if path in answers]
+        valid = {path: answers[path] for path in told if local.watch.ledger.valid(plan.ticket, path)}
         decide(local, plan.ticket, valid, plan.origins, now)
     except BaseException:
         give_up(local, plan)
         raise
-    for path, origin in plan.origins.items():
+    for path in told:
         if path not in valid:
-            local.dirty.add((path,), origin)
+            local.dirty.add((path,), plan.origins[path])
     local.watch.ledger.close(plan.ticket)
 
 

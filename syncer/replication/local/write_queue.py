@@ -8,10 +8,11 @@ The next batch is sent while the answers of former ones are still being stored; 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from syncer.model import MetaPath
-from syncer.stores.contract import Delete, Put, Write, size_of
+from syncer.stores.contract import Delete, Put, Write, never, size_of
 
 
 @dataclass(slots=True)
@@ -36,9 +37,23 @@ class WriteQueue:
     """Batches whose intents are stored, and whose answers are not. The first that waits may be in flight.
 
     Together they are never more than the receipts that a fence keeps: after a crash it tells of each whether it landed.
+
+    Args:
+        max_writes: Of one batch, the fence's included.
+        max_bytes: Of one batch.
+        max_batches: Of the queue.
+        alone: Paths that share a batch with nothing but the fence.
     """
 
-    def __init__(self, *, max_writes: int, max_bytes: int, max_batches: int = 8) -> None:
+    def __init__(
+        self,
+        *,
+        max_writes: int,
+        max_bytes: int,
+        max_batches: int = 8,
+        alone: Callable[[MetaPath], bool] = never,
+    ) -> None:
+        self._alone = alone
         self._max_writes = max(1, max_writes - 1)  # the fence is one of them
         self._max_bytes = max_bytes
         self._max_batches = max_batches
@@ -94,6 +109,8 @@ class WriteQueue:
         """Whether the batch can take one more write; an empty one takes any."""
         if not batch.writes:
             return True
+        if self._alone(write.path) or self._alone(batch.writes[0].path):
+            return False
         return len(batch.writes) < self._max_writes and batch.size_bytes + size_of(write) <= self._max_bytes
 
     def commit(self, batches: list[Batch]) -> None:

@@ -20,6 +20,7 @@ from syncer.replication.inbound.arrived import Arrived, arrived_of
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.runtime.environment import IDLE_S, Environment
 from syncer.state.contract.outbox import OutboxRow
+from syncer.stores.contract import read_answerable
 
 log = structlog.get_logger()
 
@@ -118,7 +119,8 @@ class BusPumps:
         seen = None
         try:
             with self._around.timing_of("read"), anyio.move_on_after(AHEAD_S):
-                seen = Prefetched(planned, await self._around.store.read(planned.paths))
+                answers, _ = await read_answerable(self._around.store, planned.paths)
+                seen = Prefetched(planned, answers)
         except SyncerError as exc:
             log.info("not_read_ahead", region=self._around.region, code=exc.code, cause=exc.message)
         finally:
