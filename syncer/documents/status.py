@@ -146,6 +146,17 @@ class ScalableTopicsDocument(Document):
     whole: bool = Field(description="Whether all were counted; a cluster with very many is counted in part.")
 
 
+class SystemTopicsDocument(Document):
+    """Topic policies that brokers keep in system topics (``[topic_policies]``)."""
+
+    namespaces: int = Field(description="Selected namespaces that exist.")
+    followed: int = Field(description="Of how many the topic is open; the others are looked at in rotation.")
+    unread: int = Field(description="How many were not read yet.")
+    replicated: list[str] = Field(description="Geo-replicated: Pulsar carries their global topic policies itself.")
+    withheld: dict[str, str] = Field(description="Those that cannot be answered now, and why; nothing is taken there.")
+    overtaken: int = Field(description="Brokers' edits that were lost in races since the start: kept as conflicts.")
+
+
 class StatusDocument(Document):
     """``syncer status``."""
 
@@ -174,6 +185,9 @@ class StatusDocument(Document):
         default=None,
         description="Whether Pulsar migrates the store to another one (PIP-454): the phase, as Pulsar names it, and "
         "where to; or why it is not seen. null: it was not looked at.",
+    )
+    topic_policies: SystemTopicsDocument | None = Field(
+        default=None, description="null: none are carried from system topics."
     )
     joining: bool = Field(
         default=False, description="Whether it is paused for an operator has to confirm that it joins the group."

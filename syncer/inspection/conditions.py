@@ -98,6 +98,8 @@ WEIGHTS: Final = {
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),
     "store-migration-unclear": _alarm("see what stands there, and let the daemon read it"),
+    "topic-policies-withheld": _alarm("mend what the message says; they are carried again by themselves"),
+    "topic-policies-replicated": _advice("take these namespaces out of 'topic_policies.system_topics'"),
     "etcd-ends": _advice("leave etcd before brokers are upgraded to 5.0", "syncer config check --connect"),
     # the migration of a cluster's clients
     "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),

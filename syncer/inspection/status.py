@@ -19,6 +19,7 @@ from syncer.documents.status import (
     ScalableTopicsDocument,
     SnapshotsDocument,
     StatusDocument,
+    SystemTopicsDocument,
     Waiting,
 )
 from syncer.inspection import conditions
@@ -68,6 +69,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         watch_whole_until_ms=report.get("watch_whole_until_ms") or None,
         scalable_topics=ScalableTopicsDocument(**found) if (found := report.get("scalable_topics")) else None,
         store_migration=report.get("store_migration"),
+        topic_policies=SystemTopicsDocument(**found) if (found := report.get("topic_policies")) else None,
         joining=facts.identity.paused == JOINING,
         silence_s=config.silence.total_seconds(),
         epoch=facts.identity.epoch,

@@ -71,7 +71,7 @@ CONFLICTS: Final = counter(
     "conflicts",
     "Concurrent changes whose loser was kept.",
     "reason",
-    ("concurrent", "drift", "value-unknown", "one-stamp-two-values"),
+    ("concurrent", "drift", "value-unknown", "one-stamp-two-values", "overtaken"),
 )
 QUARANTINED: Final = counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
 REFUSED: Final = counter(
@@ -98,6 +98,13 @@ BELIEVED: Final = counter(
 HELD: Final = counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
 REPEATS: Final = counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
 WATCH_GAPS: Final = counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
+TOPIC_POLICIES: Final = counter(
+    "topic_policies",
+    "Topic policies in system topics: topics opened and closed, messages written, void because a broker was faster, "
+    "written to put its value back, and brokers' values that were overtaken and kept as conflicts.",
+    "result",
+    ("opened", "closed", "written", "void", "restored", "overtaken"),
+)
 SCANS: Final = counter("scans", "Full scans of the store.", "result", ("finished", "abandoned"))
 
 COMPARISONS: Final = counter(
@@ -213,7 +220,7 @@ QUESTIONS_FAILED: Final = counter(
 )
 FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
-    WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
+    WATCH_GAPS, SCANS, TOPIC_POLICIES, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, HTTP_REFUSED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED,
     SNAPSHOT_TAKEN,
@@ -236,6 +243,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "repeats": REPEATS,
     "watch": WATCH_GAPS,
     "scans": SCANS,
+    "topic_policies": TOPIC_POLICIES,
     "comparisons": COMPARISONS,
     "compared": COMPARISON_BYTES,
     "repairs": REPAIRS,

@@ -46,6 +46,7 @@ from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
+from syncer.replication.overtaken import keep_overtaken
 from syncer.replication.recovery import rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.recovery.rebuild import BeginAnew
@@ -55,6 +56,7 @@ from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.state import State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
+from syncer.stores.topic_policies import OvertakenPolicies
 
 READ_LIMIT = 200
 DUE_PAGE = 1000
@@ -230,6 +232,12 @@ class Driver(DriverStatus):
     def note_scalable_told(self, count: ScalableCount | None) -> None:
         """How many scalable topics brokers have told of; ``None``: they have not."""
         self._local.topics.told = count
+
+    # -- topic policies in system topics
+
+    def keep_overtaken(self, overtaken: Sequence[OvertakenPolicies], now: Millis) -> None:
+        """Keep edits that were overwritten in a system topic and could not be put back."""
+        keep_overtaken(self._local, overtaken, now)
 
     # -- versions of the brokers
 

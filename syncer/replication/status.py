@@ -8,8 +8,10 @@ from typing import Any
 
 from syncer.bus.trust.signing import Keyring
 from syncer.model import MetaPath, Millis, Region
+from syncer.replication import overtaken
 from syncer.replication.assembly import Parts
 from syncer.replication.core import NOWHERE, NamedStore
+from syncer.stores.topic_policies import TopicPoliciesStanding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,10 @@ class DriverStatus:
     def store_phase(self) -> str | None:
         """How far a migration of the store is, in a few words; ``None``: it was not looked at."""
         return self._local.migration.report()
+
+    def note_topic_policies(self, standing: TopicPoliciesStanding | None) -> None:
+        """How the source of topic policies fares; ``None``: there is none."""
+        overtaken.note_standing(self._local, standing)
 
     def deny_store_phase(self, why: str) -> None:
         """It may not be read whether the store is migrated."""

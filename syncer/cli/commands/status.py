@@ -137,6 +137,7 @@ def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> 
             *([("brokers", told)] if (told := _brokers(found)) else []),
             ("paths", found.paths),
             *([("scalable", scalable)] if (scalable := _scalable(found)) else []),
+            *([("topic policies", followed)] if (followed := _topic_policies(found)) else []),
             ("outbox", f"{outbox.depth}" + (f", oldest {span(outbox.oldest_age_s)}" if outbox.depth else "")),
             ("writes due", waiting.due),
             ("holds", waiting.holds + waiting.future_events),
@@ -188,6 +189,17 @@ def _scalable(found: StatusDocument) -> str:
         return ""
     some = "" if counted.whole else "at least "
     return f"{some}{counted.total} in {len(counted.namespaces)} namespaces, not carried"
+
+
+def _topic_policies(found: StatusDocument) -> str:
+    """How topic policies in system topics fare; empty: none are carried from there."""
+    told = found.topic_policies
+    if told is None:
+        return ""
+    open_now = f"{told.namespaces} namespaces, the topics of {told.followed} are open"
+    waiting = f", {told.unread} not read yet" if told.unread else ""
+    lost = f", {told.overtaken} edits overtaken" if told.overtaken else ""
+    return f"{open_now}{waiting}{lost}"
 
 
 def _store_migration(found: StatusDocument) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.recovery import rebuild
+
+_NAMED: Final = 1000
 
 
 def report(control: OperatorControl, now: Millis) -> dict[str, object]:
@@ -52,6 +55,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "watch_whole_until_ms": control.local.watch.alive_until,
         "rebuild": rebuilt,
         "scalable_topics": counted.document() if (counted := control.local.topics.counted) is not None else None,
+        "topic_policies": _topic_policies(control),
         "store_migration": control.local.migration.report(),
         "paused": control.group.paused,
         "pending_reads": len(control.local.dirty),
@@ -70,6 +74,21 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "snapshots": snapshots,
         "migration": migration,
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(control.telemetry.tally.items())},
+    }
+
+
+def _topic_policies(control: OperatorControl) -> dict[str, object] | None:
+    """How those fare that brokers keep in system topics; of very many namespaces the first ones are named."""
+    standing = control.telemetry.topic_policies
+    if standing is None:
+        return None
+    return {
+        "namespaces": standing.namespaces,
+        "followed": standing.followed,
+        "unread": standing.unread,
+        "replicated": list(standing.replicated[:_NAMED]),
+        "withheld": dict(list(standing.withheld.items())[:_NAMED]),
+        "overtaken": standing.counts.get("overtaken", 0),
     }
 
 

@@ -95,6 +95,7 @@ class Pumps:
                 store.migration_looker,
                 store.scalable_looker,
                 store.versioner,
+                store.policies_keeper,
                 bus.publisher,
                 bus.receiver,
                 bus.comparer,

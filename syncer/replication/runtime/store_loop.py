@@ -21,7 +21,18 @@ from syncer.replication.local.store_migration import FLAG, LOOKED_AT
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.runtime.backoff import Backoff, RateLimit
 from syncer.replication.runtime.environment import IDLE_S, Environment, Signal
-from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, Put, WatchSignal, Written
+from syncer.stores.contract import (
+    Armed,
+    BatchRefused,
+    Beat,
+    Changed,
+    Gap,
+    Put,
+    WatchSignal,
+    Written,
+    read_answerable,
+)
+from syncer.stores.topic_policies import TellsTopicPolicies
 
 log = structlog.get_logger()
 
@@ -33,6 +44,7 @@ SCALABLE_ASKED_EVERY_S: Final = 600.0
 """How often brokers are asked for what a look would see at once: it takes a question for each namespace."""
 WITHOUT_SCALABLE: Final = frozenset({"", "sqlite", ETCD})
 """Kinds of stores in which no cluster keeps scalable topics: those of no cluster, and the one that 5.0 refuses."""
+POLICIES_EVERY_S: Final = 1.0
 LOOK_EVERY_S: Final = 10.0
 LOOK_FRESH_S: Final = 1.0
 """What was seen of a migration so lately counts for a write: brokers need longer to prepare, and the watch tells."""
@@ -202,7 +214,7 @@ class StorePumps:
                 continue
             try:
                 with self._around.timing_of("read"):
-                    answers = await self._around.store.read(plan.paths)
+                    answers, _ = await read_answerable(self._around.store, plan.paths)
             except BaseException:
                 with anyio.CancelScope(shield=True):
                     await self._around.thread.quick(self._around.driver.give_up, plan)
@@ -238,6 +250,19 @@ class StorePumps:
         told = await self._around.versions.versions()
         await self._around.thread.quick(self._around.driver.answer_versions, doubted, told, self._around.clock())
         self._around.readable.wake()
+
+    async def policies_keeper(self) -> None:
+        """Keep what a store with system topics has to tell beside its entries; nothing where it has none."""
+        store, driver = self._around.store, self._around.driver
+        while isinstance(store, TellsTopicPolicies) and (standing := store.topic_policies()) is not None:
+            await self._around.thread.quick(driver.note_topic_policies, standing)
+            if overtaken := store.take_overtaken():
+                try:
+                    await self._around.thread.call(driver.keep_overtaken, overtaken, self._around.clock())
+                except BaseException:
+                    store.put_back(overtaken)
+                    raise
+            await anyio.sleep(POLICIES_EVERY_S)
 
     @property
     def _flags(self) -> tuple[MetaPath, ...]:
