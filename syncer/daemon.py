@@ -274,7 +274,7 @@ class Daemon:
             raise SparkMissing("pyspark is not installed where the daemon runs")
 
     def _make_store(self) -> MetadataStore:
-        return self.config.make_store()
+        return self.config.make_store(writes=not self.observing)
 
     def _make_bus(self) -> Bus:
         return cast("Bus", observing_bus(self.config) if self.observing else self.config.make_bus())

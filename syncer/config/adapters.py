@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import EntryPoint, entry_points
 from types import UnionType
@@ -113,7 +113,7 @@ def settings_of(field: str, group: str, raw: Mapping[str, Any], defaults: Mappin
         raise ConfigError(what, hint="See 'syncer config check'.") from exc
 
 
-def address_digest(settings: BaseModel, names: Mapping[str, str]) -> str:
+def address_digest(settings: BaseModel, names: Mapping[str, str], topics: Sequence[str] = ()) -> str:
     """Digest of where a store is, by its settings: another one where it was given another address.
 
     Hosts in another order, or one host more, are another address too: that costs a second look at the store, no more.
@@ -121,10 +121,12 @@ def address_digest(settings: BaseModel, names: Mapping[str, str]) -> str:
     Args:
         settings: Of the store; those of an adapter that names its address otherwise count as a whole.
         names: Of clusters, by which it is read: by others it is another store.
+        topics: Namespaces whose topic policies are read elsewhere: so it is with others.
     """
     every = settings.model_dump(mode="json")
     address = {name: every[name] for name in sorted(_ADDRESS & every.keys())} or every
-    text = json.dumps([type(settings).__name__, address, *([dict(names)] if names else [])], sort_keys=True)
+    further = [*([dict(names)] if names else []), *([list(topics)] if topics else [])]
+    text = json.dumps([type(settings).__name__, address, *further], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.calls import AdminCalls
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
@@ -46,18 +45,7 @@ async def broker_probes(config: Config, store: MetadataStore) -> AsyncIterator[t
 
 def admin_settings(config: AdminConfig) -> AdminSettings:
     """The admin client's settings."""
-    auth: TokenAuth | CertificateAuth | None = None
-    if config.token_file is not None:
-        auth = TokenAuth(file=config.token_file)
-    elif config.cert_file is not None and config.key_file is not None:
-        auth = CertificateAuth(certificate=config.cert_file, key=config.key_file)
-    return AdminSettings(
-        url=config.url.rstrip("/"),
-        brokers=config.brokers,
-        auth=auth,
-        trust=Trust(certificates=config.ca_file),
-        timeout=config.timeout,
-    )
+    return config.settings()
 
 
 def cluster_access(config: Config, name: str) -> tuple[AdminSettings, ClusterUrls]:

@@ -34,6 +34,7 @@ from syncer.config.tables import (
     SnapshotsConfig,
     StateConfig,
     StoreAdapter,
+    TopicPoliciesConfig,
 )
 from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
@@ -88,6 +89,7 @@ class Config(Section):
     bus: BusAdapter
     state: StateConfig = Field(default_factory=StateConfig)
     scope: ScopeConfig = Field(default_factory=ScopeConfig)
+    topic_policies: TopicPoliciesConfig = Field(default_factory=TopicPoliciesConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     admin: AdminConfig | None = None
     cluster: dict[Name, ClusterConfig] = Field(
@@ -161,6 +163,27 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _system_topics_reached(self) -> Self:
+        named = self.topic_policies.system_topics
+        if not named:
+            return self
+        if self.admin is None or self.bus.kind != "pulsar":
+            raise ValueError("'topic_policies.system_topics' needs [admin], and a bus of kind 'pulsar'")
+        if len(self.clusters) > 1:
+            raise ValueError(
+                "'topic_policies.system_topics': each cluster has its own system topics, and 'clusters' names several"
+            )
+        scope = self.scope.compiled(self.topic_policies.rules)
+        for each in named:
+            one = each.removesuffix("*") + ("syncer" if each.endswith("*") else "")
+            if not scope.contains(MetaPath(f"{paths.GLOBAL_TOPIC_POLICIES}/{one}/persistent/syncer")):
+                raise ValueError(
+                    f"'topic_policies.system_topics' names {each!r}, which 'scope.rules' leave out: add "
+                    f'{{ pattern = "{paths.GLOBAL_TOPIC_POLICIES}/{each}/**", direction = "both" }}'
+                )
+        return self
+
+    @model_validator(mode="after")
     def _itself_not_native(self) -> Self:
         if self.signing is not None and self.region in self.signing.native_regions:
             raise ValueError(f"'signing.native_regions' names this region itself ({self.region!r}), which signs")
@@ -213,15 +236,43 @@ class Config(Section):
     @property
     def store_place(self) -> str:
         """Digest of where the store is, and by which names it is read."""
-        return adapters.address_digest(self.store_settings, self.cluster_names)
+        return adapters.address_digest(
+            self.store_settings, self.cluster_names, sorted(set(self.topic_policies.system_topics))
+        )
 
-    def make_store(self) -> MetadataStore:
-        """The store by the group's names of clusters, not yet opened.
+    def make_store(self, *, writes: bool = False) -> MetadataStore:
+        """The store by the group's names of clusters, with what is kept in system topics, not yet opened.
+
+        Args:
+            writes: Whoever asks may become the region's writer.
 
         Raises:
             ConfigError: The adapter is none, or a file that its settings name cannot be read.
         """
-        return mapped(self.make_plain_store(), self.names)
+        return mapped(self._with_policies(self.make_plain_store(), writes=writes), self.names)
+
+    def _with_policies(self, store: MetadataStore, *, writes: bool) -> MetadataStore:
+        """The store, with what selected namespaces keep in system topics; itself, where none are."""
+        table = self.topic_policies
+        if not table.system_topics or self.admin is None:
+            return store
+        from syncer.system_topics.assembling import SourceBounds, beside  # noqa: PLC0415 - it loads Pulsar's client
+
+        bounds = SourceBounds(
+            max_readers=table.max_readers,
+            openings_per_s=table.openings_per_s,
+            look_every=table.look_every,
+            renew_every=table.renew_every,
+        )
+        return beside(
+            store,
+            table.system_topics,
+            Region(self.region),
+            self.bus_settings,
+            self.admin.settings(),
+            bounds=bounds,
+            writes=writes,
+        )
 
     def make_plain_store(self) -> MetadataStore:
         """The store as its brokers read it, not yet opened. Raises like :meth:`make_store`."""
@@ -255,7 +306,7 @@ class Config(Section):
 
     def compiled_scope(self) -> Scope:
         """The scope as the core reads it: as given, without the bus's locks, which each cluster has for itself."""
-        return Scope([*lock_rules(self.bus.raw), *self.scope.compiled().rules])
+        return Scope([*lock_rules(self.bus.raw), *self.scope.compiled(self.topic_policies.rules).rules])
 
     def settings(self, generation: int = 1) -> Settings:
         """What the core is set to.

@@ -6,9 +6,10 @@ Every table stands on its own; what they mean together is :mod:`syncer.config.mo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
@@ -26,11 +27,16 @@ from syncer.local_files import secret_text
 from syncer.model import Region
 from syncer.plan.losses import DEFAULT_MAX_LOST_FRACTION, DEFAULT_MIN_LOST, LossBounds
 
+if TYPE_CHECKING:
+    from syncer.admin.client import AdminSettings
+
 DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
 
 _USER: Final = re.compile(r"^\w+://[^/@]+@")
 _ZERO: Final = timedelta(0)
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+
+_NAMESPACES: Final = r"^[-=:.\w]+/(\*|[-=:.\w]+)$"
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 
@@ -143,8 +149,12 @@ class ScopeConfig(Section):
             raise ValueError(f"{exc.message}. {exc.hint}") from exc
         return self
 
-    def compiled(self) -> Scope:
-        """The rules as the core reads them."""
+    def compiled(self, further: Sequence[Rule] = ()) -> Scope:
+        """The rules as the core reads them.
+
+        Args:
+            further: Rules that go with the default ones, where those that are given do not take their place.
+        """
         given = self.rules
         rules = list(DEFAULT_RULES) if given is None else [Rule(rule.pattern, rule.direction) for rule in given]
         if self.clusters:
@@ -153,7 +163,35 @@ class ScopeConfig(Section):
             rules.append(Rule(f"{paths.CLUSTERS}/*/namespaceIsolationPolicies", Direction.BOTH))
         if self.global_topic_policies:
             rules.append(Rule(f"{paths.GLOBAL_TOPIC_POLICIES}/**", Direction.BOTH))
+        elif given is None:
+            rules += further
         return Scope(rules)
+
+
+class TopicPoliciesConfig(Section):
+    """Global topic policies that brokers keep in system topics, carried like those that they keep in the store."""
+
+    system_topics: tuple[Annotated[str, StringConstraints(pattern=_NAMESPACES)], ...] = Field(
+        default=(),
+        description="Namespaces whose system topics are read and written: 'TENANT/NAMESPACE' or 'TENANT/*'. None when "
+        "not given. Needs [admin], and a bus on Pulsar: its address and credentials serve here.",
+        examples=[["acme/*", "ops/jobs"]],
+    )
+    max_readers: int = Field(
+        default=1000, ge=1, description="Most system topics that are open at once; beyond it the idlest is closed."
+    )
+    openings_per_s: float = Field(default=200.0, gt=0, description="Most namespaces looked at or opened in a second.")
+    look_every: Duration = Field(
+        default=timedelta(seconds=60), gt=_ZERO, description="How often a namespace is looked at that is not followed."
+    )
+    renew_every: Duration = Field(
+        default=timedelta(minutes=30), gt=_ZERO, description="How often one that is followed is read anew."
+    )
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules of the scope that take in what is kept there."""
+        return tuple(Rule(f"{paths.GLOBAL_TOPIC_POLICIES}/{each}/**", Direction.BOTH) for each in self.system_topics)
 
 
 class LimitsConfig(Section):
@@ -230,6 +268,24 @@ class AdminConfig(Section):
         if self.cert_file is not None and self.token_file is not None:
             raise ValueError("'token_file' and 'cert_file' exclude each other")
         return self
+
+    def settings(self) -> AdminSettings:
+        """The admin client's settings."""
+        from syncer.admin.auth import CertificateAuth, TokenAuth, Trust  # noqa: PLC0415 - who asks no broker needs none
+        from syncer.admin.client import AdminSettings  # noqa: PLC0415 - likewise
+
+        auth: TokenAuth | CertificateAuth | None = None
+        if self.token_file is not None:
+            auth = TokenAuth(file=self.token_file)
+        elif self.cert_file is not None and self.key_file is not None:
+            auth = CertificateAuth(certificate=self.cert_file, key=self.key_file)
+        return AdminSettings(
+            url=self.url.rstrip("/"),
+            brokers=self.brokers,
+            auth=auth,
+            trust=Trust(certificates=self.ca_file),
+            timeout=self.timeout,
+        )
 
 
 class PeersConfig(Section):
