@@ -1,0 +1,166 @@
+"""Two real regions whose brokers keep topic policies where Pulsar keeps them by default: in each namespace's topic."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from deploy.lab.process import ServerFailed
+from deploy.lab.region import LabRegion
+from syncer.model import MetaPath
+from tests.conftest import PulsarPair
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+
+pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow]
+
+TENANT, SPACE = "harbour", "harbour/quays"
+BASE = "/admin/topic-policies/global"
+ROUNDS = 60
+
+
+def path_of(topic: str) -> MetaPath:
+    return MetaPath(f"{BASE}/{SPACE}/persistent/{topic}")
+
+
+def policy(side: Side, topic: str, name: str, *, everywhere: bool = True) -> Any:
+    """What a broker answers for a topic's policy, its global one or its local one; ``None`` where none is set."""
+    query = "?isGlobal=true" if everywhere else ""
+    with contextlib.suppress(json.JSONDecodeError):  # a broker that has none answers nothing at all
+        return side.get(f"persistent/{SPACE}/{topic}/{name}{query}")
+    return None
+
+
+def listed(side: Side) -> set[str]:
+    found: list[str] = side.get(f"persistent/{SPACE}?includeSystemTopic=true")
+    return {each.rpartition("/")[2] for each in found}
+
+
+@pytest.fixture(scope="module")
+def pair(pulsar_pair: PulsarPair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synced]:
+    """Both clusters in sync in one tenant, each serving its namespaces alone."""
+    folder, topic = tmp_path_factory.mktemp("regions"), bus_topic("policies")
+    patterns = [f"/admin/policies/{TENANT}", f"/admin/partitioned-topics/{TENANT}/**", f"{BASE}/{TENANT}/*/**"]
+    rules = [{"pattern": each, "direction": "both"} for each in patterns]
+    sides = []
+    for name in BOTH:
+        cluster = pulsar_pair.clusters[name]
+        region = LabRegion.beside(
+            cluster,
+            folder / name,
+            topic=topic,
+            scope={"rules": rules},
+            admin={"url": cluster.admin_url},
+            topic_policies={"system_topics": [f"{TENANT}/*"], "look_every": "2s"},
+        )
+        side = Side(cluster, region)
+        with contextlib.suppress(ServerFailed, OSError):
+            side.send("PUT", f"tenants/{TENANT}", {"adminRoles": [], "allowedClusters": [name]})
+        side.send("PUT", f"namespaces/{SPACE}", {"replication_clusters": [name]})
+        sides.append(side)
+    synced = Synced(sides[0], sides[1], topic)
+    for each in ("first", "second", "raced"):
+        for side in sides:
+            side.send("PUT", f"persistent/{SPACE}/{each}/partitions", 1)
+    with synced.over_its_topic():
+        synced.start()
+        yield synced
+
+
+def test_a_global_policy_answers_in_the_other_region_and_a_local_one_does_not(pair: Synced) -> None:
+    east, west = pair.east, pair.west
+    east.send("POST", f"persistent/{SPACE}/first/maxProducers", 5)
+    east.send("POST", f"persistent/{SPACE}/first/maxConsumers?isGlobal=true", 7)
+    eventually(lambda: policy(west, "first", "maxConsumers") == 7, "a global policy in us-west")
+    retention = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
+    west.send("POST", f"persistent/{SPACE}/first/retention?isGlobal=true", retention)
+    west.send("POST", f"persistent/{SPACE}/first/messageTTL?messageTTL=33&isGlobal=true")
+    rate = {"dispatchThrottlingRateInMsg": 9, "dispatchThrottlingRateInByte": -1, "ratePeriodInSecond": 1}
+    west.send("POST", f"persistent/{SPACE}/first/dispatchRate?isGlobal=true", rate)
+    quota = {"limitSize": 1000, "limitTime": -1, "policy": "producer_exception"}
+    west.send(
+        "POST", f"persistent/{SPACE}/first/backlogQuota?isGlobal=true&backlogQuotaType=destination_storage", quota
+    )
+    eventually(lambda: bool(policy(east, "first", "backlogQuotaMap")), "policies of every form in us-east")
+    assert policy(east, "first", "retention") == retention
+    assert policy(east, "first", "messageTTL") == 33
+    assert policy(east, "first", "dispatchRate")["dispatchThrottlingRateInMsg"] == 9
+    assert policy(east, "first", "maxConsumers") == policy(west, "first", "maxConsumers") == 7
+    assert policy(east, "first", "maxProducers", everywhere=False) == 5
+    assert policy(west, "first", "maxProducers", everywhere=False) is None
+    for side in pair.sides:
+        assert side.hold(path_of("first")) is None
+        assert side.conflicts(path_of("first")) == []
+
+
+def test_removing_the_last_policy_travels(pair: Synced) -> None:
+    east, west = pair.east, pair.west
+    east.send("POST", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true", 4)
+    eventually(lambda: policy(west, "second", "maxConsumers") == 4, "the policy in us-west")
+    west.send("DELETE", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true")
+    eventually(lambda: policy(east, "second", "maxConsumers") is None, "its removal in us-east")
+    east.send("POST", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true", 6)
+    eventually(lambda: policy(west, "second", "maxConsumers") == 6, "another one in us-west")
+
+
+def test_a_topic_that_comes_later_gets_what_was_set_elsewhere_before(pair: Synced) -> None:
+    east, west = pair.east, pair.west
+    east.send("PUT", f"persistent/{SPACE}/later")
+    east.send("POST", f"persistent/{SPACE}/later/maxConsumers?isGlobal=true", 3)
+    eventually(
+        lambda: any(row["path"] == path_of("later") for row in west.region.command("parked", "list")["items"]),
+        "the policy waits in us-west for its topic",
+    )
+    assert "later" not in listed(west)
+    west.send("PUT", f"persistent/{SPACE}/later")
+    eventually(lambda: policy(west, "later", "maxConsumers") == 3, "the policy of the topic that has come")
+
+
+def test_edits_in_both_regions_end_with_one_value_and_nothing_of_a_broker_is_lost(pair: Synced) -> None:
+    """Each side's broker edits a field of its own as fast as it can: whoever loses is kept as a conflict."""
+
+    def edit(side: Side, first: int) -> None:
+        for number in range(ROUNDS):
+            side.send("POST", f"persistent/{SPACE}/raced/maxConsumers?isGlobal=true", first + number)
+
+    editors = [
+        threading.Thread(target=edit, args=(side, first)) for side, first in ((pair.east, 1000), (pair.west, 2000))
+    ]
+    for each in editors:
+        each.start()
+    for each in editors:
+        each.join()
+
+    def value(side: Side) -> Any:
+        return policy(side, "raced", "maxConsumers")
+
+    def settled() -> bool:
+        return value(pair.east) == value(pair.west) and all(side.region.quiet() for side in pair.sides)
+
+    eventually(settled, "one value in both")
+    last = value(pair.east)
+    assert last in {1000 + ROUNDS - 1, 2000 + ROUNDS - 1}, "the last edit of a region has won"
+    lost = {2000 + ROUNDS - 1, 1000 + ROUNDS - 1} - {last}
+    kept = {
+        json.loads(row.value)["maxConsumerPerTopic"]
+        for side in pair.sides
+        for row in side.conflicts(path_of("raced"))
+        if row.value is not None
+    }
+    assert lost <= kept, "the other region's last edit was kept"
+    reasons = {row.reason for side in pair.sides for row in side.conflicts(path_of("raced"))}
+    assert reasons <= {"concurrent", "overtaken"}
+
+
+def test_status_tells_of_namespaces_and_nothing_was_made_by_looking(pair: Synced) -> None:
+    west = pair.west
+    west.send("PUT", f"namespaces/{TENANT}/empty", {"replication_clusters": ["us-west"]})
+    eventually(lambda: west.region.command("status")["topic_policies"]["namespaces"] == 2, "the new namespace is seen")
+    told = west.region.command("status")["topic_policies"]
+    assert (told["replicated"], told["withheld"], told["unread"]) == ([], {}, 0)
+    assert told["followed"] == 1
+    assert west.get(f"persistent/{TENANT}/empty?includeSystemTopic=true") == []
