@@ -180,7 +180,7 @@ class TopicPoliciesConfig(Section):
     max_readers: int = Field(
         default=1000, ge=1, description="Most system topics that are open at once; beyond it the idlest is closed."
     )
-    openings_per_s: float = Field(default=200.0, gt=0, description="Most namespaces looked at or opened in a second.")
+    openings_per_s: float = Field(default=500.0, gt=0, description="Most namespaces looked at or opened in a second.")
     look_every: Duration = Field(
         default=timedelta(seconds=60), gt=_ZERO, description="How often a namespace is looked at that is not followed."
     )

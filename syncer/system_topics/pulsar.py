@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
@@ -21,7 +22,7 @@ import _pulsar
 import pulsar
 import pulsar.schema
 import structlog
-from pulsar.exceptions import AuthenticationError, AuthorizationError, PulsarException, Timeout
+from pulsar.exceptions import AuthenticationError, AuthorizationError, PulsarException, Timeout, TopicNotFound
 
 from syncer.admin.calls import AdminRefused
 from syncer.admin.client import AdminClient, AdminSettings
@@ -33,6 +34,7 @@ from syncer.errors import (
     SyncerError,
     TopicPoliciesWithheld,
     ValueInvalid,
+    ValueRefused,
 )
 from syncer.model import MetaPath, Millis
 from syncer.system_topics.avro import AvroSchema
@@ -131,9 +133,12 @@ class PulsarTopicLogs:
 
     async def log(self, namespace: str, system_topics: Collection[str]) -> TopicLog:
         """Open a namespace's topic; it was listed."""
-        texts = await self._texts(namespace)
-        log = PulsarTopicLog(self, namespace, tuple(system_topics), texts)
-        await self.on_thread(log.connect)
+        log = PulsarTopicLog(self, namespace, tuple(system_topics))
+        try:
+            await self.on_thread(log.connect)
+        except BaseException:
+            await log.close()
+            raise
         self._opened[namespace] = log
         return log
 
@@ -179,22 +184,33 @@ class PulsarTopicLogs:
         if self._opened.get(log.namespace) is log:
             del self._opened[log.namespace]
 
-    async def _texts(self, namespace: str) -> dict[int, AvroSchema]:
+    async def schemas(self, namespace: str) -> dict[int, AvroSchema]:
         """The schemas of a namespace's topic of policies, by version; texts are parsed once."""
         url = f"/admin/v2/schemas/{namespace}/{SYSTEM_TOPIC}/schemas"
         found = await self._asked(self.admin.get(url), namespace)
         schemas = {}
         for each in found.get("getSchemaResponses", []) if isinstance(found, dict) else []:
-            text = each.get("data", "")
             if each.get("type") != "AVRO":
                 continue
             try:
-                if text not in self._schemas:
-                    self._schemas[text] = AvroSchema(text)
+                schemas[int(each["version"])] = self._parsed(each.get("data", ""))
             except ValueInvalid as exc:
                 raise TopicPoliciesWithheld(f"{namespace}: the schema of its topic of policies: {exc.message}") from exc
-            schemas[int(each["version"])] = self._schemas[text]
         return schemas
+
+    def schema(self, topic: str, version: int) -> AvroSchema:
+        """One version of a topic's schema, asked of its broker; on a thread.
+
+        Raises:
+            ValueInvalid: It is none that can be read.
+        """
+        found = self.client._client.get_schema_info(topic, version)
+        return self._parsed(found.schema())
+
+    def _parsed(self, text: str) -> AvroSchema:
+        if text not in self._schemas:
+            self._schemas[text] = AvroSchema(text)
+        return self._schemas[text]
 
     @staticmethod
     async def _asked(question: Any, what: str) -> Any:  # noqa: ANN401 - JSON of the broker
@@ -214,21 +230,24 @@ class PulsarTopicLog:
         logs: Whose topic it is.
         namespace: Whose policies.
         topics: One for each partition.
-        schemas: What brokers have registered, by version.
     """
 
-    def __init__(
-        self, logs: PulsarTopicLogs, namespace: str, topics: Sequence[str], schemas: dict[int, AvroSchema]
-    ) -> None:
+    def __init__(self, logs: PulsarTopicLogs, namespace: str, topics: Sequence[str]) -> None:
         self._logs = logs
         self.namespace = namespace
         self._topics = topics
-        self._schemas = schemas
+        self._schemas: dict[int, AvroSchema] = {}
+        self._learned = False
         self._readers: list[pulsar.Reader] = []
         self._producers: dict[str, pulsar.Producer] = {}
         self._pending: deque[tuple[int, pulsar.Message]] = deque()
         self._closed = False
         self._reading = threading.Lock()
+
+    async def learn(self) -> None:
+        """Ask which schemas the brokers have registered, in all versions."""
+        self._schemas |= await self._logs.schemas(self.namespace)
+        self._learned = True
 
     def connect(self) -> None:
         """Open its readers; on a thread."""
@@ -267,19 +286,20 @@ class PulsarTopicLog:
     async def read_on(self) -> Sequence[LogMessage]:
         """Read to the end, as the brokers tell it."""
         found = await self._logs.on_thread(self._drain)
-        if any(_version(each) not in self._schemas for _, each in found if not each.has_null_value()):
-            self._schemas |= await self._logs._texts(self.namespace)
         return [self._read(index, each) for index, each in found]
 
     async def prepare(self, path: MetaPath, value: bytes | None) -> bytes:
         """Encode by the schema that knows most policies, and connect a producer by it."""
-        best = self._best()
-        if best is None:
-            self._schemas |= await self._logs._texts(self.namespace)
+        if not self._learned:
+            await self.learn()
+        event = event_of(path, value)
+        try:
             best = self._best()
-        if best is None:
-            raise TopicPoliciesWithheld(f"{self.namespace}: no schema is registered for its topic of policies")
-        payload = best.encode(event_of(path, value))
+            payload = best.encode(event)
+        except ValueRefused:
+            await self.learn()  # brokers may have become newer since
+            best = self._best()
+            payload = best.encode(event)
         await self._logs.on_thread(lambda: self._producer(self._topic_of(f"{GLOBAL}{topic_of(path)}"), best.text))
         return payload
 
@@ -317,7 +337,10 @@ class PulsarTopicLog:
                     raise TopicPoliciesWithheld(f"{self._topics[index]}: the reader has lost its connection")
                 while reader.has_message_available():
                     found.append((index, reader.read_next(timeout_millis=_READ_MS)))
-        except PulsarException as exc:
+            for version in {_version(each) for _, each in found if not each.has_null_value()} - self._schemas.keys():
+                with suppress(TopicNotFound):  # of such a version there is none
+                    self._schemas[version] = self._logs.schema(self._topics[0], version)
+        except (PulsarException, ValueInvalid) as exc:
             raise self._troubled(exc) from exc
         return found
 
@@ -341,12 +364,14 @@ class PulsarTopicLog:
         except ValueInvalid as exc:
             return UnreadablePolicy(exc.message)
 
-    def _best(self) -> AvroSchema | None:
+    def _best(self) -> AvroSchema:
         ranked = [
             (len(schema.fields("topicPoliciesEvent", "policies")), version, schema)
             for version, schema in self._schemas.items()
         ]
-        return max(ranked, key=lambda each: each[:2])[2] if ranked else None
+        if not ranked:
+            raise TopicPoliciesWithheld(f"{self.namespace}: no schema is registered for its topic of policies")
+        return max(ranked, key=lambda each: each[:2])[2]
 
     def _producer(self, topic: str, text: str) -> pulsar.Producer:
         """The producer of a partition; on a thread."""

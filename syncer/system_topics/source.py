@@ -59,7 +59,7 @@ class SourceBounds:
     """
 
     max_readers: int = 1000
-    openings_per_s: float = 200.0
+    openings_per_s: float = 500.0
     look_every: timedelta = timedelta(seconds=60)
     renew_every: timedelta = timedelta(minutes=30)
 

@@ -100,6 +100,7 @@ class Reader:
     def close(self) -> None: ...
 
 class Client:
+    _client: _pulsar.Client
     def __init__(
         self,
         service_url: str,
