@@ -164,3 +164,56 @@ def test_status_tells_of_namespaces_and_nothing_was_made_by_looking(pair: Synced
     assert (told["replicated"], told["withheld"], told["unread"]) == ([], {}, 0)
     assert told["followed"] == 1
     assert west.get(f"persistent/{TENANT}/empty?includeSystemTopic=true") == []
+
+
+def test_switching_the_source_off_deletes_nothing_anywhere_and_the_values_come_back(pair: Synced) -> None:
+    """What is missing where the daemon looks from now on is held; undone, it is written to the new place."""
+    east, west = pair.east, pair.west
+    path = path_of("kept")
+    east.send("PUT", f"persistent/{SPACE}/kept/partitions", 1)
+    east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 21)
+    eventually(lambda: policy(west, "kept", "maxConsumers") == 21, "the policy in us-west")
+    eventually(lambda: all(side.region.quiet() for side in pair.sides), "both have written all")
+    text = west.region.file.read_text(encoding="utf-8")
+    west.region.stop()
+    west.region.file.write_text(text.replace(f'system_topics = ["{TENANT}/*"]', "system_topics = []"), encoding="utf-8")
+    try:
+        west.region.start()
+        eventually(lambda: west.hold(path) is not None, "the policy is missing in the store, and held")
+        assert policy(east, "kept", "maxConsumers") == 21
+        west.region.command("holds", "reject", path, "--yes")
+        eventually(lambda: path in west.region.entries(), "the policy in the store of us-west")
+        assert policy(east, "kept", "maxConsumers") == 21
+    finally:
+        west.region.stop()
+        west.region.file.write_text(text, encoding="utf-8")
+        west.region.start()
+    eventually(lambda: policy(west, "kept", "maxConsumers") == 21, "all is as before")
+    assert policy(east, "kept", "maxConsumers") == 21
+    eventually(lambda: all(side.region.quiet() for side in pair.sides), "nothing is left to be decided")
+    assert west.hold(path) is None
+    east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 22)
+    eventually(lambda: policy(west, "kept", "maxConsumers") == 22, "a further change in us-west")
+
+
+def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced) -> None:
+    east, west = pair.east, pair.west
+    path = path_of("kept")
+    west.send("POST", f"tenants/{TENANT}", {"adminRoles": [], "allowedClusters": list(BOTH)})
+    west.send("POST", f"namespaces/{SPACE}/replication", list(BOTH))
+
+    def replicated() -> bool:
+        told = west.region.command("status")
+        return told["topic_policies"]["replicated"] == [SPACE] and any(
+            each["code"] == "topic-policies-replicated" for each in told["conditions"]
+        )
+
+    eventually(replicated, "status names the namespace")
+    explained = west.region.command("explain", path)
+    assert explained is not None
+    assert west.hold(path) is None
+    assert policy(east, "kept", "maxConsumers") is not None
+    west.send("POST", f"namespaces/{SPACE}/replication", ["us-west"])
+    eventually(lambda: not replicated(), "it is carried again")
+    east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 23)
+    eventually(lambda: policy(west, "kept", "maxConsumers") == 23, "a change after that in us-west")
