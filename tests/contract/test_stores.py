@@ -13,7 +13,7 @@ from kazoo.client import KazooClient
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
-from syncer.model import MetaPath
+from syncer.model import MetaPath, Region
 from syncer.naming.cluster_names import ClusterNames
 from syncer.naming.mapped_store import mapped
 from syncer.stores.contract import MetadataStore
@@ -21,9 +21,12 @@ from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import OutsideWriter as SqliteWriter
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.system_topics.source import SystemTopics
+from syncer.system_topics.store import with_system_topics
 from tests.contract.store_harness import OutsideWriter, StoreHarness
 from tests.contract.store_suite import StoreSuite
 from tests.support.etcd import EtcdGateway
+from tests.support.topic_logs import MemoryTopicLogs, TopicCluster
 
 TIMEOUT: Final = timedelta(seconds=3)
 
@@ -41,6 +44,15 @@ class TestMapped(StoreSuite):
     @pytest.fixture
     def harness(self, tmp_path: Path) -> StoreHarness:
         return MappedHarness(tmp_path / "store.db")
+
+
+@pytest.mark.slow
+class TestBesideTopics(StoreSuite):
+    """With system topics beside it, below the very prefix that they share, it is the same store."""
+
+    @pytest.fixture
+    def harness(self, tmp_path: Path) -> StoreHarness:
+        return BesideHarness(tmp_path / "store.db")
 
 
 class TestEtcd(StoreSuite):
@@ -85,6 +97,17 @@ class SqliteHarness:
 
     def start(self) -> None:
         self._away.rename(self._path)
+
+
+class BesideHarness(SqliteHarness):
+    """The same file, with system topics of a namespace beside it."""
+
+    prefix = MetaPath("/admin/topic-policies/global/free")
+
+    def make(self) -> MetadataStore:
+        store = super().make()
+        source = SystemTopics(["acme/*"], store, MemoryTopicLogs(TopicCluster()))
+        return with_system_topics(store, source, Region("east"), writes=True)
 
 
 class EtcdHarness:
