@@ -182,7 +182,9 @@ class TopicPoliciesConfig(Section):
     )
     openings_per_s: float = Field(default=500.0, gt=0, description="Most namespaces looked at or opened in a second.")
     look_every: Duration = Field(
-        default=timedelta(seconds=60), gt=_ZERO, description="How often a namespace is looked at that is not followed."
+        default=timedelta(seconds=60),
+        gt=_ZERO,
+        description="How often a namespace is looked at, at least, that is not followed.",
     )
     renew_every: Duration = Field(
         default=timedelta(minutes=30), gt=_ZERO, description="How often one that is followed is read anew."

@@ -50,6 +50,7 @@ class PolicyTopic:
         self.topics: frozenset[str] = frozenset()
         self.found_at = self.opened_at = self.tried_at = self.used_at = float("-inf")
         self.failures = 0
+        self.lacks = False
         self._logs = logs
         self._log: TopicLog | None = None
         self._asked: dict[MetaPath, None] = {}
@@ -157,6 +158,7 @@ class PolicyTopic:
         self.topics, self.found_at = found.topics, time.monotonic()
         before = self._standings()
         fold, moved = PolicyLog(), MovedPolicies()
+        self.lacks = not found.system_topics
         if found.system_topics:
             self._log = await self._logs.log(self.namespace, found.system_topics)
             self.opened_at = time.monotonic()

@@ -37,6 +37,9 @@ AT_ONCE: Final = 8
 """Namespaces that are looked at, opened or read at the same time."""
 PAGE: Final = 500
 OVERTAKEN_KEPT: Final = 10_000
+LACKING_S: Final = 3.0
+LOOKS_PER_S: Final = 20
+"""A namespace without a topic of policies is looked at so soon again, and all of them no oftener than so."""
 LISTED_S: Final = 2.0
 """How long a listing says that a topic does not exist."""
 _RETRY_S: Final = 0.5
@@ -420,7 +423,15 @@ class SystemTopics:
             return age >= min(_RETRY_S * float(1 << min(topic.failures - 1, 10)), _LONGEST_RETRY_S)
         if topic.is_open:
             return time.monotonic() - topic.opened_at >= self._bounds.renew_every.total_seconds()
+        if topic.lacks:
+            return age >= self._soon_s
         return age >= self._bounds.look_every.total_seconds()
+
+    @property
+    def _soon_s(self) -> float:
+        """How soon a namespace without a topic is looked at again: its first policy is told by nothing else."""
+        few = len(self._topics) / LOOKS_PER_S
+        return min(max(LACKING_S, few), self._bounds.look_every.total_seconds())
 
     async def _look_at(self, topic: PolicyTopic) -> None:
         async with topic.lock:
