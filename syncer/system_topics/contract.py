@@ -72,11 +72,14 @@ class TopicLogs(Protocol):
         """End all that is open."""
         ...
 
-    async def check_service(self) -> None:
-        """Ask whether the brokers keep topic policies in system topics at all.
+    async def check_service(self) -> bool:
+        """Ask where the brokers keep topic policies.
+
+        Returns:
+            Whether a namespace that has no topic of policies has its policies in the metadata store.
 
         Raises:
-            TopicPoliciesWithheld: They do not, or do not say.
+            TopicPoliciesWithheld: In no system topic, or they do not say.
         """
         ...
 

@@ -72,10 +72,11 @@ class PolicyTopic:
             raise TopicPoliciesWithheld(f"{self.namespace}: its topic of policies is not open")
         return self._log
 
-    async def refresh(self, *, anew: bool = False) -> MovedPolicies:
+    async def refresh(self, *, anew: bool = False, elsewhere: bool = False) -> MovedPolicies:
         """Read on to the end, opening what is not open; the caller has the lock.
 
         Args:
+            elsewhere: Where there is no topic, the policies are in the metadata store.
             anew: From the beginning: deletes that were compacted away meanwhile are found by that alone.
 
         Raises:
@@ -84,7 +85,7 @@ class PolicyTopic:
         self.tried_at = time.monotonic()
         try:
             if self._log is None or anew:
-                moved = await self._read_anew()
+                moved = await self._read_anew(elsewhere=elsewhere)
             else:
                 moved = self._taken(self._fold(), await self._log.read_on())
         except TopicPoliciesWithheld as exc:
@@ -152,13 +153,17 @@ class PolicyTopic:
             self.fold = PolicyLog()
         return self.fold
 
-    async def _read_anew(self) -> MovedPolicies:
+    async def _read_anew(self, *, elsewhere: bool) -> MovedPolicies:
         await self.shut()
         found = await self._logs.find(self.namespace)
         self.topics, self.found_at = found.topics, time.monotonic()
         before = self._standings()
         fold, moved = PolicyLog(), MovedPolicies()
         self.lacks = not found.system_topics
+        if self.lacks and elsewhere:
+            raise TopicPoliciesWithheld(
+                f"{self.namespace} has no topic of policies: its brokers keep them in the metadata store", lasting=True
+            )
         if found.system_topics:
             self._log = await self._logs.log(self.namespace, found.system_topics)
             self.opened_at = time.monotonic()

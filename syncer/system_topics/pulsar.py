@@ -46,6 +46,8 @@ _log = structlog.get_logger()
 _Answer = TypeVar("_Answer")
 
 SERVICE: Final = "org.apache.pulsar.broker.service.SystemTopicBasedTopicPoliciesService"
+IN_STORE: Final = "org.apache.pulsar.broker.service.MetadataStoreTopicPoliciesService"
+"""With system topics enabled a namespace's topic goes on where there is one (``LegacyAwareTopicPoliciesService``)."""
 THREADS: Final = 8
 _NO_TIME: Final = timedelta(0)
 _WAIT_MS: Final = 1
@@ -111,17 +113,21 @@ class PulsarTopicLogs:
         self._threads.shutdown(wait=False)
         self._sweeper.shutdown(wait=False)
 
-    async def check_service(self) -> None:
-        """Ask a broker which service it uses."""
+    async def check_service(self) -> bool:
+        """Ask a broker which service it uses; that of the store leaves a namespace to its topic where there is one."""
         found = await self._asked(self.admin.get("/admin/v2/brokers/configuration/runtime"), "the brokers' settings")
-        service = found.get("topicPoliciesServiceClassName", SERVICE) if isinstance(found, dict) else SERVICE
-        if service != SERVICE:
-            raise TopicPoliciesWithheld(
-                f"the brokers keep topic policies by {service.rpartition('.')[2]}, not in system topics",
-                lasting=True,
-                hint="Take 'topic_policies.system_topics' out, and carry them from the store: 'scope."
-                "global_topic_policies'. See the how-to on topic policies.",
-            )
+        settings = found if isinstance(found, dict) else {}
+        service = settings.get("topicPoliciesServiceClassName", SERVICE)
+        if service == SERVICE:
+            return False
+        if service == IN_STORE and settings.get("systemTopicEnabled") == "true":
+            return True
+        raise TopicPoliciesWithheld(
+            f"the brokers keep topic policies by {service.rpartition('.')[2]}, not in system topics",
+            lasting=True,
+            hint="Take 'topic_policies.system_topics' out, and carry them from the store: 'scope."
+            "global_topic_policies'. See the how-to on topic policies.",
+        )
 
     async def find(self, namespace: str) -> FoundTopics:
         """List a namespace's topics, the brokers' own too."""

@@ -88,6 +88,7 @@ class SystemTopics:
         self._topics: dict[str, PolicyTopic] = {}
         self._replicated: set[str] = set()
         self._service: TopicPoliciesWithheld | None = None
+        self._elsewhere = False
         self._service_at = float("-inf")
         self._service_lock = asyncio.Lock()
         self._wakes = asyncio.Event()
@@ -184,7 +185,7 @@ class SystemTopics:
             await self._turn()
             await self._make_room(topic)
             self.tally["opened"] += 1
-        moved = await topic.refresh(anew=anew)
+        moved = await topic.refresh(anew=anew, elsewhere=self._elsewhere)
         if self.mend is not None and topic.is_open and topic.fold is not None and any(topic.fold.owed()):
             mended = await self.mend(topic)
             moved.paths |= mended.paths
@@ -369,7 +370,7 @@ class SystemTopics:
         async with self._service_lock:
             if time.monotonic() - self._service_at >= (_SERVICE_S if self._service is None else _SERVICE_RETRY_S):
                 try:
-                    await self._logs.check_service()
+                    self._elsewhere = await self._logs.check_service()
                     self._service = None
                 except TopicPoliciesWithheld as exc:
                     self._service = exc

@@ -26,6 +26,7 @@ class TopicCluster:
         messages: Of each namespace's topic, in their order; a namespace that has none has no topic.
         topics: Of each namespace.
         service: Why its brokers keep no policies in system topics; empty: they do.
+        elsewhere: Namespaces without a topic have their policies in the metadata store.
         faults: Namespaces that do not answer, and why.
         steps: Called one after the other, at each step that a client makes, with its name.
         hooks: The same by the step's name.
@@ -35,6 +36,7 @@ class TopicCluster:
     messages: dict[str, list[LogMessage]] = field(default_factory=dict)
     topics: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     service: str = ""
+    elsewhere: bool = False
     faults: dict[str, str] = field(default_factory=dict)
     steps: deque[Callable[[str], None]] = field(default_factory=deque)
     hooks: dict[str, list[Callable[[], object]]] = field(default_factory=dict)
@@ -92,10 +94,11 @@ class MemoryTopicLogs:
         for each in list(self.opened.values()):
             await each.close()
 
-    async def check_service(self) -> None:
+    async def check_service(self) -> bool:
         """Raise where the cluster has another one."""
         if self.cluster.service:
             raise TopicPoliciesWithheld(self.cluster.service, lasting=True)
+        return self.cluster.elsewhere
 
     async def find(self, namespace: str) -> FoundTopics:
         """List a namespace."""

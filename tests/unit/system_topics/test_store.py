@@ -203,3 +203,18 @@ async def test_a_delete_that_was_compacted_away_is_found_when_a_topic_is_read_an
     async with topic.lock:
         await process.source.bring_up(topic, anew=True)
     assert await process.value() is None
+
+
+async def test_brokers_that_went_over_to_the_store_go_on_where_a_topic_is(start: Start, cluster: TopicCluster) -> None:
+    """Pulsar 4.2: a namespace that has a topic of policies stays with it, and others have theirs in the store."""
+    cluster.elsewhere = True
+    cluster.edit(PATH, ONE)
+    process = await start()
+    assert await process.value() == ONE
+    await process.put(TWO)
+    free = MetaPath(f"{BASE}/acme/free/persistent/a")
+    outside = OutsideWriter(process.plain._config.path)
+    outside.put(namespace_path("acme", "free"), b"{}")
+    _, withheld = await read_answerable(process.store, [free])
+    assert "in the metadata store" in withheld[free]
+    assert "acme/free" not in cluster.messages
