@@ -66,7 +66,9 @@ WEIGHTS: Final = {
     "said-to-be-forgotten": _alarm("ask there why; 'syncer regions admit' there takes it back"),
     "hearsay-void": _alarm("take it back where it was said, as the message tells"),
     # what is not equal, or cannot be
-    "scope-differs": _alarm("give every region the same [scope]", "syncer config show"),
+    "scope-differs": _alarm("upgrade it, or give it fewer rules in [scope]", "syncer config show"),
+    "scope-not-told": _alarm("give this region fewer rules in [scope]", "syncer config show"),
+    "scopes-contradict": _alarm("let one of the two publish in its [scope], the other one apply", "syncer config show"),
     "regions-disagree": _alarm("run the same version with the same 'tie_order' everywhere", _REGIONS),
     "not-compared": _alarm("run the same version with the same [scope] everywhere", _REGIONS),
     "comparison-malformed": _alarm("look at the version and the log of that region's daemon", _REGIONS),

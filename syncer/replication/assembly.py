@@ -136,8 +136,10 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
     group.evidence.until_ms = identity.heard_until
     with core.state.transaction() as tx:
         group.recall(tx)
+        antientropy.sum_what_is_shared()
         antientropy.tree_state.load(tx)
     core.rescoped = antientropy.tree_state.of_another_scope and identity.first_scan_done
+    core.former = antientropy.tree_state.former if core.rescoped else None
     return Parts(
         core=core,
         telemetry=telemetry,
@@ -165,6 +167,7 @@ def begin_anew(parts: Parts, asked: BeginAnew) -> None:
     parts.antientropy.begin_anew()
     parts.gc.begin_anew()
     with parts.core.state.transaction() as tx:
+        parts.antientropy.sum_what_is_shared()
         parts.antientropy.tree_state.load(tx)
         rebuild.renewed(parts.recovery, tx, asked)
     rebuild.begun(parts.recovery)

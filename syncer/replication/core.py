@@ -69,6 +69,7 @@ class Core:
         place: The store as the configuration names it.
         going_over: How far it is with going over to another projection.
         rescoped: The rules of the scope are others than before, and not all that they select was compared yet.
+        former: The scope before that, where it is known.
         moved: The fence was written into a store at another address, and not all of this one was compared yet.
     """
 
@@ -84,6 +85,7 @@ class Core:
     going_over: GoingOver = field(default_factory=GoingOver)
     moved: bool = False
     rescoped: bool = False
+    former: Scope | None = None
 
     @property
     def fence_path(self) -> MetaPath:

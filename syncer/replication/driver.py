@@ -47,7 +47,7 @@ from syncer.replication.local.observe import ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
 from syncer.replication.overtaken import keep_overtaken
-from syncer.replication.recovery import rebuild, rollback_detection
+from syncer.replication.recovery import rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.status import DriverStatus
@@ -137,7 +137,9 @@ class Driver(DriverStatus):
         with self._core.state.transaction() as tx:
             landed = fence.landed[-1] if fence.landed else self._core.identity.landed or "0.0"
             self._core.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
-        return apply.settle_former(self._local, fence, now)
+        settled = apply.settle_former(self._local, fence, now)
+        rescoping.settle(self._recovery, now)
+        return settled
 
     # -- the watch
 
@@ -403,7 +405,7 @@ class Driver(DriverStatus):
     @property
     def comparing(self) -> bool:
         """Whether :meth:`compare` has something to do at once."""
-        return self._antientropy.tree_state.busy or self._antientropy.exchanges.busy
+        return self._antientropy.busy
 
     def compare(self, now: Millis) -> list[TreeMessage | Control]:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""

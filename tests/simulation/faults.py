@@ -62,6 +62,8 @@ class Mode:
         older: Chance that a region begins with the program before this one, which projects namespaces otherwise.
         masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
+        classes: They differ in which paths are carried at all.
+        rescope: Chance that a region is started anew with another scope.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
         paths: How many of the paths take part.
@@ -108,6 +110,8 @@ class Mode:
     older: float = 0.0
     masked: bool = False
     scopes: bool = False
+    classes: bool = False
+    rescope: float = 0.0
     compares: bool = False
     forgets: bool = False
     paths: int = 2
@@ -169,6 +173,21 @@ _FORGETTING_STORM: Final = replace(
     late=0.3,
 )
 _SCOPES: Final = replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2)
+
+_CLASSES: Final = replace(
+    _SCOPES,
+    name="classes",
+    classes=True,
+    compares=True,
+    forgets=True,
+    regions=(2, 3, 3),
+    paths=3,
+    vanish=0.03,
+    pause=0.01,
+    lose=0.02,
+    cut=0.005,
+    actions=(80, 180),
+)
 
 _VERSIONS: Final = replace(
     _CALM,
@@ -358,6 +377,8 @@ MODES: Final[dict[str, Mode]] = {
         replace(_WIPED_FORGETTING, name="repairs-wiped", picture=0.05),
         replace(_PARTING, name="repairs-parting", picture=0.05),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
+        _CLASSES,
+        replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260)),
         _SCOPES,
         *LIARS,
         _VERSIONS,

@@ -51,7 +51,7 @@ from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.unit_of_work import UnitOfWork
-from tests.simulation import credulous, going_over, incomplete
+from tests.simulation import classes, credulous, going_over, incomplete
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
@@ -866,7 +866,7 @@ MUTANTS = (
         Mutant(name, modes, patches, rare=name in incomplete.RARELY_HARMFUL)
         for name, modes, patches in incomplete.BREAKS
     ),
-    *(Mutant(name, modes, patches) for name, modes, patches in going_over.BREAKS),
+    *(Mutant(name, modes, patches) for name, modes, patches in (*going_over.BREAKS, *classes.BREAKS)),
 )
 
 

@@ -12,7 +12,8 @@ import orjson
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.causality.order import later
-from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
+from syncer.conflict.classes.pairs import class_of, label_of
+from syncer.conflict.digest_tree import GROUPS, Changes, DigestTree, note, unpacked
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
@@ -29,6 +30,7 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
+from syncer.replication.antientropy.class_sums import SumsLabel, parted_row
 from syncer.replication.inbound.isolation import UNTAKEN
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.membership import JOINING
@@ -436,6 +438,15 @@ class Referee:
         """
         self._keepers = tuple(sites)
 
+    def _came_in(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
+        """What stood at a path that came in gives way to who has seen it, or where a person has seen both."""
+        found = site.came_in.get(path)
+        if found is None or old.digest != digest_of(path, found) or old.digest == new.digest or new.stamp is None:
+            return
+        seen = any(each.digest == old.digest for each in new.past)
+        if not seen and (site.region, path, new.stamp, old.digest) not in self._confirmed:
+            raise Violation("guard", path, f"{new.stamp} replaces what has come into {site.region}: nobody saw both")
+
     def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
         """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
 
@@ -446,6 +457,7 @@ class Referee:
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
         history = self.history
+        self._came_in(site, path, old, new)
         if _made_up(old):
             return
         stamp = old.stamp
@@ -534,7 +546,7 @@ class Referee:
     def _at_rest(self, world: World, site: Site) -> None:
         tables = site.disk.tables
         if world.mode.compares:
-            self._summed(site, tables)
+            self._summed(world, site, tables)
         if tables.outbox:
             event = next(iter(tables.outbox.values()))
             raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
@@ -549,16 +561,38 @@ class Referee:
             if register.due and not waits:
                 raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
 
-    def _summed(self, site: Site, tables: Tables) -> None:
+    def _classes_summed(self, world: World, site: Site, tables: Tables) -> None:
+        """So are the trees of the classes that it shares with others, and there is one of each."""
+        if not world.mode.compares:
+            return
+        own, wanted = site.scope or world.scope, dict[str, DigestTree]()
+        for other in world.sites.values():
+            theirs = other.scope or world.scope
+            changes: Changes = {}
+            for path, register in tables.registers.items():
+                if own.contains(path) and theirs.contains(path):
+                    note(changes, path, None, register.known.digest if register.known is not None else None)
+            if (label := class_of(own, theirs).label) != label_of(own):
+                wanted[label] = DigestTree()
+                wanted[label].apply(changes)
+        if parts_of(site.daemon.driver).antientropy.tree_state.of_classes != wanted:
+            raise Violation("wrong sums", "", f"the trees of what {site.region} shares are not those of its registers")
+
+    def _summed(self, world: World, site: Site, tables: Tables) -> None:
         """The tree, in memory and as kept, is what the registers sum up to."""
-        changes: Changes = {}
+        scope, changes = site.scope or world.scope, dict[int, tuple[int, int]]()
         for path, register in tables.registers.items():
-            note(changes, path, None, register.known.digest if register.known is not None else None)
+            if scope.contains(path):
+                note(changes, path, None, register.known.digest if register.known is not None else None)
+        self._classes_summed(world, site, tables)
         for what in ("kept", "in memory"):
             tree, expected = DigestTree(), DigestTree()
             expected.apply(changes)
-            for kept in (*tables.tree.pages.values(), *tables.tree.log):
-                tree.apply(unpacked(kept))
+            classes = len(SumsLabel.of(tables.tree.label).classes)
+            for number, kept in tables.tree.pages.items():
+                tree.apply(unpacked(kept) if number < GROUPS else {})
+            for row in tables.tree.log:
+                tree.apply(unpacked(parted_row(row, classes)[0]))
             found = tree if what == "kept" else parts_of(site.daemon.driver).antientropy.tree_state.tree
             if found != expected:
                 raise Violation("wrong sums", "", f"the tree of {site.region} {what} is not that of its registers")
@@ -616,13 +650,20 @@ class Referee:
 
     def _same_everywhere(self, world: World, path: MetaPath) -> None:
         """Where databases were lost, stamps that nobody has heard of are lost too: all agree, on whatever is left."""
-        known = {site.region: _known_of(site, path) for site in world.sites.values()}
+        carriers = [site for site in world.sites.values() if direction_of(site, path) is not Direction.IGNORE]
+        known = {site.region: _known_of(site, path) for site in carriers}
         stamps = {version.stamp if version is not None else None for version in known.values()}
         living = {version.digest if version is not None else None for version in known.values()}
+        if not living:
+            return
         if len(living) > 1:
             raise Violation("wrong winner", path, f"the regions know different things: {stamps}")
         (expected,) = map(self.plain, living)
-        for site in world.sites.values():
+        for site in carriers:
+            if direction_of(site, path) not in _LANDING or (
+                direction_of(site, path) not in _LEAVING and not known[site.region]
+            ):
+                continue  # what nobody speaks for stays as it stands
             register = site.disk.tables.registers.get(path)
             if register is not None and register.due and waits_rightly(world, site, register):
                 continue
@@ -677,6 +718,8 @@ class Referee:
                 continue
             node = site.store.nodes.get(path)
             digest = digest_of(path, node.value) if node is not None and node.value else None
+            if known is None and path in site.disk.tables.forgotten and direction_of(site, path) not in _LEAVING:
+                continue  # what is written there since then, nobody speaks for
             if digest != expected:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
 

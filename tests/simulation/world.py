@@ -9,21 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
+from syncer.conflict.classes.pairs import class_of
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
-from syncer.errors import RevisionMismatch
+from syncer.errors import RevisionMismatch, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
+from syncer.replication.antientropy.class_sums import SumsLabel
 from syncer.replication.fence import Fence, order_of
 from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
@@ -31,7 +35,8 @@ from syncer.stores.contract import BatchRefused
 from tests.simulation import pictures
 from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
-from tests.simulation.disk import Disk, Tables, Trouble
+from tests.simulation.classes import travels_rightly
+from tests.simulation.disk import Crash, Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
@@ -65,6 +70,19 @@ SCOPES: Final = (
     ),
 )
 """Of these a region draws its own where scopes differ."""
+CLASSES: Final = (
+    SCOPE,
+    *(
+        Scope((*(Rule(path, direction) for path in ignored), *DEFAULT_RULES))
+        for direction in (Direction.IGNORE, Direction.IGNORE, Direction.APPLY)
+        for ignored in (
+            (LONE,),
+            (MetaPath("/admin/resourcegroups/s"),),
+            (LONE, MetaPath("/admin/resourcegroups/s")),
+        )
+    ),
+)
+"""And of these, where they differ in what is carried."""
 PATHS: Final = (
     LONE,
     MetaPath("/admin/resourcegroups/s"),
@@ -121,6 +139,8 @@ class Site:
     """What its operators have looked at, and think about."""
     brokers: BrokerGroup | None = None
     """Its brokers, where they have versions."""
+    came_in: dict[MetaPath, bytes] = field(default_factory=dict)
+    """What stood at paths that came into its scope, when they last did."""
     older: bool = False
     """It runs the program before this one."""
     began_older: bool = False
@@ -221,6 +241,8 @@ class World:
         self.met["scopes"] += len({site.scope for site in self.sites.values()}) > 1
         skews = [site.skew_ms for site in self.sites.values()]
         self.met["skew"] += max(skews) - min(skews) > _WIDELY_MS
+        if mode.classes and not mode.rescope:
+            self.bus.judges = partial(travels_rightly, sites=self.sites)
         self.referee.published = lambda: self.bus.events
         self.referee.on_bus = lambda path, stamp: (path, stamp) in self.bus.stamps
         self.mislays = mode.mislay
@@ -251,7 +273,7 @@ class World:
         if self.mode.versions:
             site.brokers = BrokerGroup.drawn(self.rng)
         if self.mode.scopes:
-            site.scope = self.rng.choice(SCOPES)
+            site.scope = self.rng.choice(CLASSES if self.mode.classes else SCOPES)
         if self.mode.older and self.rng.random() < self.mode.older:
             site.older = site.began_older = True
             site.replica = Replica(replace(site.replica.settings, projections=FORMERLY))
@@ -281,7 +303,11 @@ class World:
             site.disk.set_facts(projections=FORMERLY.kept_as)
             if self.rng.random() < _NEWER_PROGRAM:
                 self._upgrade(site)
-        daemon = Daemon(self, site)
+        try:
+            daemon = Daemon(self, site)
+        except (Crash, StateUnavailable):
+            self.story.tell(region, "a daemon ends before it has begun")
+            return self.start(region)
         site.daemons.append(daemon)
         self.story.tell(region, "a daemon starts")
         return daemon
@@ -516,6 +542,7 @@ class World:
             (mode.join, "join"),
             (mode.versions, "versions"),
             (mode.untold, "silence"),
+            (mode.rescope, "rescope"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -569,6 +596,8 @@ class World:
                 return self.writers.change(site)
             case "silence" if self.writers is not None:
                 self.writers.silence(site)
+            case "rescope":
+                self.rescope(site, rng.choice(CLASSES))
             case "partition":
                 site.cut_off_until = self.story.now + rng.choice((2_000, 20_000, 60_000))
                 self.story.tell(site.region, "is cut off from the bus for a while")
@@ -589,6 +618,25 @@ class World:
             case _:
                 return False
         return True
+
+    def rescope(self, site: Site, scope: Scope) -> None:
+        """A region is started anew with another scope; what is under way to its store comes too late.
+
+        What has come in counts as met at first from then on, so less is promised of it.
+        """
+        for daemon in list(site.daemons):
+            daemon.crash()
+        for request in list(site.network):
+            site.comes_too_late(request)
+        site.scope = scope
+        former = SumsLabel.of(site.disk.tables.tree.label).scope
+        site.came_in = {
+            path: node.value
+            for path, node in site.store.nodes.items()
+            if former is not None and scope.contains(path) and not former.contains(path)
+        }
+        self.referee.loses(site)
+        self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
 
     def tell_again(self, site: Site, picture: Picture) -> None:
         """A person has a region tell a snapshot, however old it is and whatever it deletes."""
@@ -848,11 +896,15 @@ class World:
         """Whether regions that compare their trees have equal ones."""
         if not self.mode.compares:
             return True
-        trees = [
-            parts_of(site.daemon.driver).antientropy.tree_state.tree if site.daemons else None
-            for site in self.sites.values()
-        ]
-        return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
+        if not all(site.daemons for site in self.sites.values()):
+            return False
+        return all(self._equal(one, other) for one, other in combinations(self.sites.values(), 2))
+
+    def _equal(self, one: Site, other: Site) -> bool:
+        """Whether two regions sum the same over what both carry."""
+        label = class_of(one.scope or self.scope, other.scope or self.scope).label
+        sums = [parts_of(site.daemon.driver).antientropy.tree_state.tree_of(label) for site in (one, other)]
+        return None not in sums and len({tree.root for tree in sums if tree is not None}) == 1
 
     def _forgotten(self) -> bool:
         """Whether regions that forget deletes have forgotten all.

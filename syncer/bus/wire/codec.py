@@ -120,7 +120,7 @@ def encode(
         return _encode_change(message, native_names)
     if isinstance(message, Heartbeat):
         untold = {
-            name for name in ("brokers", "able", "ready") if not getattr(message, name)
+            name for name in ("brokers", "able", "ready", "rules", "roots") if not getattr(message, name)
         }  # as versions before wrote it
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message, exclude=untold)
     elif isinstance(message, TreeMessage):

@@ -22,12 +22,15 @@ TOLD_ENTRIES: Final = 4096
 TOLD_CHARACTERS: Final = 128 * 1024
 """Of all names that one heartbeat lists: about 1,000 regions with their databases."""
 
+RULES_CHARACTERS: Final = 64 * 1024
+"""Of the rules of a scope; what of them is believed has a bound of its own."""
+
 
 def told_characters(beat: Heartbeat) -> int:
     """How many characters all names have that a heartbeat lists."""
     refused = (text for pair in beat.refused for text in pair)
     rules = (*beat.projections, *beat.projections.values(), *beat.able, *beat.ready)
-    lists = (rules, beat.consumed, beat.reached, beat.generations, refused)
+    lists = (rules, beat.consumed, beat.reached, beat.generations, refused, beat.roots)
     return sum(len(text) for texts in lists for text in texts)
 
 
@@ -67,12 +70,12 @@ def check_heartbeat(beat: Heartbeat) -> None:
         PayloadInvalid: The message says which field and why.
     """
     listed = (beat.projections, beat.able, beat.ready, beat.consumed, beat.reached, beat.generations, beat.brokers)
-    if max(map(len, listed)) > TOLD_ENTRIES:
+    if max(len(beat.roots), *map(len, listed)) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
-    if told_characters(beat) > TOLD_CHARACTERS:
+    if told_characters(beat) > TOLD_CHARACTERS or len(beat.rules) > RULES_CHARACTERS:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
-    rules = (*rules, *beat.brokers, *beat.able, *beat.ready)
+    rules = (*rules, *beat.brokers, *beat.able, *beat.ready, *beat.roots, *beat.roots.values())
     first = (database for _, database in beat.generations.values())
     names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first)
     if not all(is_name(name) for name in names if name):

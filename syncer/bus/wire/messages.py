@@ -59,6 +59,9 @@ class Heartbeat:
         able: Ids of all projections that it can work by, of kinds that had another one before; none from versions that
             do not tell.
         ready: Those of them that all members can work by, as far as it sees.
+        rules: The rules of its scope as one text, as long as it knows of a region with another scope; empty: none is
+            known, they are too long to be told, or the version does not tell them.
+        roots: Label → root, of the trees over what it shares with regions of other scopes.
     """
 
     region: Region
@@ -86,6 +89,8 @@ class Heartbeat:
     brokers: tuple[str, ...] = ()
     able: tuple[str, ...] = ()
     ready: tuple[str, ...] = ()
+    rules: str = ""
+    roots: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Final
 
 from syncer.bus.wire.heartbeats import within_bounds
 from syncer.bus.wire.messages import Heartbeat
+from syncer.conflict.classes.telling import RULES_BYTES, RULES_TOLD, told_rules
 from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
@@ -15,6 +16,7 @@ from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 
 CUT: Final = "heartbeat-cut"
+UNTELLABLE: Final = "scope-not-told"
 BROKERS_TOLD: Final = 8
 """Versions of brokers that a heartbeat has room for."""
 
@@ -65,10 +67,30 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         refused=control.group.peers.refusals,
         generations=control.group.peers.generations,
         brokers=control.local.versions.told.in_order[:BROKERS_TOLD],
+        rules=_rules(control),
+        roots={label: f"{each.root:032x}" for label, each in control.antientropy.tree_state.of_classes.items()}
+        if tree is not None
+        else {},
     )
     told = within_bounds(beat, partial(_is_expected, control))
     _note_cut(control, beat, told)
     return told
+
+
+def _rules(control: OperatorControl) -> str:
+    """The rules of the scope, as long as a region of another scope is known; longer ones than can be told are shown."""
+    if not control.group.peers.otherwise:
+        control.telemetry.conditions.pop(UNTELLABLE, None)
+        return ""
+    text = told_rules(control.core.scope)
+    if text:
+        control.telemetry.conditions.pop(UNTELLABLE, None)
+    else:
+        control.telemetry.conditions[UNTELLABLE] = (
+            f"the rules of this region's scope are more than can be told ({RULES_TOLD} rules, {RULES_BYTES} bytes, few "
+            "wildcards in a pattern): it is not compared with regions of another scope, and these forget no delete"
+        )
+    return text
 
 
 def _is_expected(control: OperatorControl, name: str) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.messages import LEFT
-from syncer.model import Millis, Region
+from syncer.conflict.classes.pairs import ScopeClass, class_of, contradictions
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Direction
+from syncer.model import MetaPath, Millis, Region
 from syncer.replication.core import Core
 from syncer.replication.group.evidence import Evidence
 from syncer.replication.group.hearsay import Hearsay
@@ -15,6 +20,13 @@ from syncer.replication.group.peers import Peers
 from syncer.replication.group.speakers import Speakers
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.transaction import Transaction
+
+CONTRADICTIONS_TOLD: Final = 5
+
+
+def _one_way(scope: Scope) -> bool:
+    """Whether anything flows in one direction alone."""
+    return any(rule.direction in {Direction.APPLY, Direction.PUBLISH} for rule in scope.rules)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,11 +56,61 @@ class Participation:
     newcomers: Newcomers = field(default_factory=Newcomers)
     paused: str | None = None
     left_at: Millis | None = None
+    _shared: dict[Region, ScopeClass] = field(default_factory=dict)
+    _contradicted: tuple[tuple[tuple[Region, str], ...], list[tuple[str, str]]] = field(default=((), []))
 
     @property
     def joining(self) -> bool:
         """Whether this region is new, and waits for an operator to let it take part."""
         return self.paused == JOINING
+
+    def scope_of(self, region: Region) -> Scope | None:
+        """The scope of another region, by its own word; ``None``: it is not known."""
+        return self.core.scope if self.peers.same_scope(region) else self.peers.scope_told(region)
+
+    def shared_with(self, region: Region) -> ScopeClass | None:
+        """The paths that another region and this one both carry; ``None``: its scope is not known."""
+        theirs = self.scope_of(region)
+        if theirs is None:
+            return None
+        found = self._shared.get(region)
+        if found is None or found.theirs is not theirs:
+            found = self._shared[region] = class_of(self.core.scope, theirs)
+        return found
+
+    def shared_classes(self) -> dict[str, ScopeClass]:
+        """By label, the classes of paths that this region shares with members of other scopes."""
+        found = (self.shared_with(region) for region in sorted(self.peers.otherwise) if self.peers.counts(region))
+        return {shared.label: shared for shared in found if shared is not None}
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """What this region and another one both carry, and neither answers for to the other: code and message."""
+        known = {region: self.scope_of(region) for region in self.peers.regions if self.peers.counts(region)}
+        key = tuple((region, each.fingerprint if each is not None else "") for region, each in known.items())
+        if self._contradicted[0] != key:
+            self._contradicted = key, self._contradictions(known)
+        return self._contradicted[1]
+
+    def _contradictions(self, known: Mapping[Region, Scope | None]) -> list[tuple[str, str]]:
+        own, found = self.core.identity.region, list[str]()
+        if None in known.values() or (not self.peers.otherwise and not _one_way(self.core.scope)):
+            return []  # whose rules are not known may speak for all of it
+        for region, theirs in known.items():
+            others = [each for name, each in known.items() if name != region and each is not None]
+            for each in contradictions(self.core.scope, theirs, others) if theirs is not None else ():
+                ends = "publish, and neither takes what the other one writes"
+                if each.direction is Direction.APPLY:
+                    ends = "apply, and nobody publishes"
+                found.append(f"{own} ({each.ours}) and {region} ({each.theirs}) both only {ends}")
+        if not found:
+            return []
+        more = f"; and {len(found) - CONTRADICTIONS_TOLD} more" if len(found) > CONTRADICTIONS_TOLD else ""
+        return [("scopes-contradict", "; ".join(found[:CONTRADICTIONS_TOLD]) + more)]
+
+    def carries(self, region: Region, path: MetaPath) -> bool:
+        """Whether a region carries a path, as far as is known: whoever has not told its rules may carry any."""
+        theirs = self.scope_of(region)
+        return theirs is None or theirs.carries_resource(path)
 
     @property
     def compares(self) -> bool:

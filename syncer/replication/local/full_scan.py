@@ -176,7 +176,7 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
 def _settle_place(local: OwnStore) -> None:
     """All of the store was compared: the fence says from its next write on that it is this one."""
     core = local.core
-    core.moved = core.rescoped = False
+    core.moved, core.rescoped, core.former = False, False, None
     if core.fence is not None and core.place.at and core.fence.fence.at != core.place.at:
         core.fence = HeldFence(replace(core.fence.fence, at=core.place.at), core.fence.revision)
         local.rollback_counter.advanced = True

@@ -25,7 +25,7 @@ from syncer.replication.fence import HeldFence
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
-from syncer.replication.recovery import missing_values, rebuild, rollback_detection
+from syncer.replication.recovery import missing_values, rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.transaction import Transaction
@@ -241,7 +241,10 @@ def _observe(
         elif versions.vouched and entry is not None and versions.vouches(path, entry.revision):
             moment = replace(moment, vouched=True)
         publishes = local.core.scope.direction(path).publishes
-        outcome = local.core.replica.observe(unit[path], entry, moment, publishes=publishes)
+        register = unit[path]
+        if rescoping.comes_in(local.core, path) and path not in unit.opened:
+            register, moment = rescoping.met(local.core, register, entry), replace(moment, first_scan_done=False)
+        outcome = local.core.replica.observe(register, entry, moment, publishes=publishes)
         if outcome.need is Need.BROKERS and entry is not None:
             versions.doubt(path, entry.revision)
         outcomes[path] = outcome

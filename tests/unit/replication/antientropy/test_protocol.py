@@ -14,6 +14,7 @@ from syncer.bus.limits import MAX_MESSAGE_BYTES, message_bytes
 from syncer.bus.wire.codec import decode, encode
 from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, TreeMessage
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
@@ -22,7 +23,6 @@ from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
 from syncer.replication.antientropy import protocol, tree_state
 from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Exchanges, Pace
-from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
 from syncer.state.contract.membership import JOINING
@@ -348,19 +348,17 @@ def test_a_held_delete_is_never_told() -> None:
     assert pair.steps.count("groups") < 8, "the pauses grow"
 
 
-def test_regions_of_other_scopes_are_not_compared_but_of_other_directions_are() -> None:
+def test_regions_whose_paths_flow_in_other_directions_are_compared_like_any() -> None:
     directed = [
         Rule(rule.pattern, Direction.APPLY if rule.direction is Direction.BOTH else rule.direction)
         for rule in DEFAULT_RULES
     ]
     assert label_of(Scope(directed)) == label_of(Scope())
-    narrow = Scope((Rule("/admin/resourcegroups/*", Direction.BOTH),))
-    pair = Pair(west=Site("west", scope=narrow))
-    pair.west.has(path_of(1), 1, 5)
-    pair.beat(6)
-    assert not pair.steps
-    assert [code for code, _ in parts_of(pair.east.driver).antientropy.exchanges.conditions()] == ["not-compared"]
-    assert parts_of(pair.east.driver).antientropy.exchanges.report()[Region("west")]["state"] == "not-compared"
+    pair = Pair(west=Site("west", scope=Scope(directed)))
+    both_have(pair)
+    pair.beat(2)
+    assert parts_of(pair.east.driver).antientropy.exchanges.report()[Region("west")]["state"] == "equal"
+    assert not parts_of(pair.east.driver).antientropy.tree_state.of_classes
 
 
 @pytest.mark.parametrize("root", ["", "no number"])
@@ -556,6 +554,9 @@ def test_another_scope_is_summed_anew_and_what_left_it_is_not_counted() -> None:
     site.begin()
     assert parts_of(site.driver).antientropy.tree_state.tree is None
     assert site.state.database.tree[""].label.startswith("left ")
+    site.work(T0)
+    assert parts_of(site.driver).antientropy.tree_state.tree is None, "what came in is met first"
+    parts_of(site.driver).core.rescoped = False
     site.work(T0)
     tree = parts_of(site.driver).antientropy.tree_state.tree
     assert tree is not None
