@@ -82,8 +82,7 @@ def resource_at(path: MetaPath) -> Resource:
 
 def kind_at(path: MetaPath) -> ResourceKind:
     """Kind of a path that must be a resource. Raises like :func:`resource_at`."""
-    resource = classify(path)
-    return (resource or resource_at(path)).kind
+    return resource_at(path).kind
 
 
 def _resource_at(path: str) -> Resource | None:

@@ -45,7 +45,7 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
-    if not settings.projections.former or not settings.projections.concerns(register.path):
+    if not settings.projections.concerns(register.path):
         return _observe(settings, register, entry, moment, publishes=publishes)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
     register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))

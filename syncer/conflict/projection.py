@@ -104,8 +104,7 @@ class Projection:
 
     def digest_of(self, document: Document) -> Digest:
         """The digest of a parsed value, which it takes apart: nobody else may go by the document after that."""
-        projected = canonical(self._projected(document))
-        return Digest(hashlib.blake2b(projected, digest_size=DIGEST_BYTES).digest())
+        return Digest(hashlib.blake2b(canonical(self._projected(document)), digest_size=DIGEST_BYTES).digest())
 
     def overlay(self, author: bytes, target: bytes | None) -> bytes:
         """Lay the author's replicated part over the target's own value; see :meth:`laid`."""
@@ -156,7 +155,7 @@ class Projection:
     def _projected(self, document: Document) -> Document:
         document = self._without_local(document)
         for name in self.unset:
-            if name in document and self._is_unset(document, name):
+            if self._is_unset(document, name):
                 del document[name]
         _sort_at(document, self._places)
         return document
@@ -246,7 +245,7 @@ def parse(value: bytes) -> Document:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
-        document = _parse_exactly(value) if _BIG_INTEGER in value.translate(_DIGITS) else orjson.loads(value)
+        document = json_in(value)
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
