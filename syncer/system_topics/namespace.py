@@ -33,6 +33,12 @@ class MovedPolicies:
     overtaken: list[OvertakenPolicy] = field(default_factory=list)
     all: bool = False
 
+    def join(self, other: MovedPolicies) -> None:
+        """Take what a further reading has found, too."""
+        self.paths |= other.paths
+        self.overtaken += other.overtaken
+        self.all |= other.all
+
 
 class PolicyTopic:
     """The topic of one namespace. One task at a time has its lock.

@@ -1,4 +1,4 @@
-"""PolicyNotices of the source to the watches that are open: bounded, and a gap where they are too many."""
+"""Notices of the source to the watches that are open: bounded, and a gap where they are too many."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import structlog
 
 from syncer.errors import SyncerError, TopicPoliciesWithheld
 from syncer.model import MetaPath
-from syncer.paths import GLOBAL_TOPIC_POLICIES, PARTITIONED_TOPICS, POLICIES, namespace_path, topic_name
+from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, topic_name
 from syncer.stores.contract import Entry, MetadataStore, PartlyRead
 from syncer.stores.topic_policies import OvertakenPolicies, TopicPoliciesStanding
 from syncer.system_topics.contract import TopicLogs
@@ -187,9 +187,7 @@ class SystemTopics:
             self.tally["opened"] += 1
         moved = await topic.refresh(anew=anew, elsewhere=self._elsewhere)
         if self.mend is not None and topic.is_open and topic.fold is not None and any(topic.fold.owed()):
-            mended = await self.mend(topic)
-            moved.paths |= mended.paths
-            moved.overtaken += mended.overtaken
+            moved.join(await self.mend(topic))
         self.notify(moved)
 
     def notify(self, moved: MovedPolicies) -> None:
@@ -464,8 +462,3 @@ def _clusters(entry: Entry) -> int:
     except (orjson.JSONDecodeError, AttributeError):
         return 1
     return len(named) if isinstance(named, list) else 1
-
-
-def prefix_of(namespace: str) -> MetaPath:
-    """Where the entries of a namespace begin."""
-    return MetaPath(f"{GLOBAL_TOPIC_POLICIES}/{namespace}")

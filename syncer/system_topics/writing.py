@@ -216,7 +216,7 @@ class TopicWriter:
             self._source.tally["written"] += 1
             if sent is None:
                 self._source.tally["void"] += 1
-                raise await self._withdraw(guard, write.path)
+                raise BatchRefused(1, _outrun(write.path), guard)
             written = await self._receipt(fence, guard)
         return written, Written(path=write.path, revision=Revision(sent) if isinstance(write, Put) else None)
 
@@ -237,7 +237,7 @@ class TopicWriter:
             )
             sent = await self._append(topic, write.path, payload, claim)
         if sent is None:
-            raise BatchRefused(0, RevisionMismatch(f"{write.path}: a broker was faster; its value stands"))
+            raise BatchRefused(0, _outrun(write.path))
         return Written(path=write.path, revision=Revision(sent) if isinstance(write, Put) else None)
 
     async def mend(self, topic: PolicyTopic) -> MovedPolicies:
@@ -266,9 +266,7 @@ class TopicWriter:
                 except StoreUnavailable as exc:
                     raise TopicPoliciesWithheld(f"{path} is not put back yet: {exc.message}") from exc
                 self._source.tally["restored"] += 1
-            found = await topic.refresh()
-            moved.paths |= found.paths
-            moved.overtaken += found.overtaken
+            moved.join(await topic.refresh())
         return moved
 
     # -- inside
@@ -359,9 +357,7 @@ class TopicWriter:
                 moved.paths.pop(path, None)  # who wrote it knows
         else:
             log.info("topic_policy_race_lost", path=path, message=sent)
-            mended = await self.mend(topic)
-            moved.paths |= mended.paths
-            moved.overtaken += mended.overtaken
+            moved.join(await self.mend(topic))
         self._source.notify(moved)
         return sent if verdict.valid else None
 
@@ -379,11 +375,6 @@ class TopicWriter:
             raise BatchRefused(0, refusal.cause) from refusal
         self._record = None
         return written
-
-    async def _withdraw(self, guard: Written, path: MetaPath) -> BatchRefused:
-        """The record goes, for its message is void; the refusal that says so, with the fence as it stands now."""
-        cause = RevisionMismatch(f"{path}: a broker was faster; its value stands")
-        return BatchRefused(1, cause, guard)
 
     async def _has_landed(self, pending: PendingWrite) -> bool:
         """Whether the message of a write that was under way stands in its topic; if not, it cannot come any more.
@@ -440,3 +431,8 @@ class TopicWriter:
         self._source.notify(await topic.refresh())
         verdict = topic.fold.verdict(key, sent) if topic.fold is not None else None
         return verdict is not None and verdict.valid
+
+
+def _outrun(path: MetaPath) -> RevisionMismatch:
+    """Why a write was refused whose message is void; the record of it goes with the next transaction."""
+    return RevisionMismatch(f"{path}: a broker was faster; its value stands")
