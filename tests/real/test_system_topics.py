@@ -160,6 +160,10 @@ def test_status_tells_of_namespaces_and_nothing_was_made_by_looking(pair: Synced
     west = pair.west
     west.send("PUT", f"namespaces/{TENANT}/empty", {"replication_clusters": ["us-west"]})
     eventually(lambda: west.region.command("status")["topic_policies"]["namespaces"] == 2, "the new namespace is seen")
+    for side in pair.sides:
+        side.send("PUT", f"persistent/{SPACE}/looked/partitions", 1)
+    west.send("POST", f"persistent/{SPACE}/looked/maxConsumers?isGlobal=true", 2)
+    eventually(lambda: west.region.command("status")["topic_policies"]["followed"] == 1, "the other one is followed")
     told = west.region.command("status")["topic_policies"]
     assert (told["replicated"], told["withheld"], told["unread"]) == ([], {}, 0)
     assert told["followed"] == 1
