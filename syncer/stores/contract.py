@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from syncer.making import made_quickly
@@ -58,7 +59,11 @@ class Put:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """Delete the path if it is at ``expected``."""
+    """Delete the path if it is at ``expected``, and nothing stands below it.
+
+    Whatever begins with ``path + "/"`` is below it, also in a store without real parents; the delete is refused with
+    ``NotEmpty`` then. Earlier writes of the batch count: what they delete stands there no longer, what they put does.
+    """
 
     path: MetaPath
     expected: Revision
@@ -146,8 +151,9 @@ def never(path: MetaPath) -> bool:
 class Capabilities:
     """What a store can do; the daemon asks instead of guessing by kind.
 
-    ``max_batch_writes`` and ``max_batch_bytes`` bound one ``apply``; ``max_value_bytes`` bounds one value. A path that
-    is written ``alone`` shares its batch with nothing but the fence.
+    ``max_batch_writes`` and ``max_batch_bytes`` bound one ``apply``, in which a delete counts as ``delete_weight``
+    writes; ``max_value_bytes`` bounds one value. A path that is written ``alone`` shares its batch with nothing but the
+    fence. ``real_parents``: a put needs its parent.
     """
 
     modified_times: bool
@@ -156,6 +162,7 @@ class Capabilities:
     max_batch_writes: int
     max_batch_bytes: int
     max_value_bytes: int
+    delete_weight: int = 1
     alone: Callable[[MetaPath], bool] = field(default=never, compare=False)
 
 
@@ -196,7 +203,7 @@ class MetadataStore(Protocol):
         """Apply all writes as one transaction, or none.
 
         Raises:
-            BatchRefused: A check of one write failed; nothing was written.
+            BatchRefused: A check of one write failed, see :class:`Put` and :class:`Delete`; nothing was written.
             StoreUnavailable: The outcome is unknown: all of it or nothing was written.
         """
         ...
@@ -236,10 +243,13 @@ class PartlyRead(NamedTuple):
     Args:
         answers: As of ``read``, of those that it can.
         withheld: The others, and why: neither that they exist nor that they do not is known.
+        undecided: Paths without an entry whose absence is nobody's decision, as nothing was deleted there but what
+            they belong to; each with the entry that stood there last, where that is known.
     """
 
     answers: Mapping[MetaPath, Entry | None]
     withheld: Mapping[MetaPath, str]
+    undecided: Mapping[MetaPath, Entry | None] = MappingProxyType({})
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -121,7 +122,10 @@ class WritingSuite(StoreCase):
         created = await store.apply([Put(path=path, value=value, expected=None) for path in paths])
         entries = await store.read(paths)
         assert [entry and entry.revision for entry in entries.values()] == [each.revision for each in created]
-        await store.apply([Delete(path=each.path, expected=known(each.revision)) for each in created])
+        size = count // store.capabilities.delete_weight
+        for start in range(0, count, size):
+            some = created[start : start + size]
+            await store.apply([Delete(path=each.path, expected=known(each.revision)) for each in some])
         assert set((await store.read(paths)).values()) == {None}
 
     async def test_an_empty_batch_is_nothing(self, store: MetadataStore) -> None:
@@ -210,9 +214,76 @@ class WritingSuite(StoreCase):
         await store.apply([Put(path=child, value=b"x", expected=None, scaffold=(parent,))])
         entries = await store.read([parent, child])
         assert [entry and entry.value for entry in entries.values()] == [b"", b"x"]
-        above = entries[parent]
-        assert above is not None
-        other = below(harness, "other")
-        batch: list[Write] = [Put(path=other, value=b"", expected=None), Delete(path=parent, expected=above.revision)]
+
+    @pytest.mark.parametrize("name", ["child", "deep/er", "-", "%2F", "0", "東"])
+    async def test_what_has_something_below_it_is_not_deleted(
+        self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter, name: str
+    ) -> None:
+        parent, other = below(harness, "parent"), below(harness, "other")
+        (made,) = await store.apply([Put(path=parent, value=b"x", expected=None)])
+        paths = [f"{parent}/deep", f"{parent}/{name}"] if "/" in name else [f"{parent}/{name}"]
+        for path in paths:
+            outside.put(path, b"")
+        batch: list[Write] = [
+            Put(path=other, value=b"", expected=None),
+            Delete(path=parent, expected=known(made.revision)),
+        ]
         await refused(store, batch, 1, NotEmpty)
         assert await read(store, other) is None
+        assert await read(store, parent) is not None
+        for path in reversed(paths):
+            outside.delete(path)
+        await store.apply(batch)
+        assert await read(store, parent) is None
+
+    async def test_siblings_that_begin_with_its_name_are_not_below_it(
+        self, harness: StoreHarness, store: MetadataStore
+    ) -> None:
+        names = ("b", "b-c", "b.c", "b0", "bc", "b!")
+        made = await store.apply([Put(path=below(harness, name), value=b"x", expected=None) for name in names])
+        await store.apply([Delete(path=made[0].path, expected=known(made[0].revision))])
+        entries = await store.read([each.path for each in made])
+        assert [entry is not None for entry in entries.values()] == [False, *[True] * 5]
+
+    async def test_children_are_deleted_before_their_parent_in_one_batch(
+        self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter
+    ) -> None:
+        paths = [below(harness, name) for name in ("a", "a/b", "a/b/c", "a/d", "a/e", "a-")]
+        made = await store.apply([Put(path=path, value=b"x", expected=None) for path in paths])
+        top, b, c, d, e, _ = (Delete(path=each.path, expected=known(each.revision)) for each in made)
+        await refused(store, [d, top, b, c, e], 1, NotEmpty)
+        await refused(store, [d, c, b, top, e], 3, NotEmpty)
+        await refused(store, [d, e, b, c, top], 2, NotEmpty)
+        between = MetaPath(f"{paths[1]}/between")
+        outside.put(between, b"x")
+        await refused(store, [d, e, c, b, top], 3, NotEmpty)
+        outside.delete(between)
+        await refused(store, [d, e, c, replace(b, expected=Revision("7.7.7")), top], 3, RevisionMismatch)
+        assert None not in (await store.read(paths)).values()
+        written = await store.apply([d, e, c, b, top])
+        assert [each.revision for each in written] == [None] * 5
+        assert [path for path, entry in (await store.read(paths)).items() if entry is not None] == paths[-1:]
+
+    async def test_a_parent_is_not_deleted_above_what_the_same_batch_puts(
+        self, harness: StoreHarness, store: MetadataStore
+    ) -> None:
+        parent, child = below(harness, "parent"), below(harness, "parent/child")
+        (above,) = await store.apply([Put(path=parent, value=b"x", expected=None)])
+        delete = Delete(path=parent, expected=known(above.revision))
+        await refused(store, [Put(path=child, value=b"x", expected=None), delete], 1, NotEmpty)
+        (made,) = await store.apply([Put(path=child, value=b"x", expected=None)])
+        await refused(store, [Put(path=child, value=b"y", expected=made.revision), delete], 1, NotEmpty)
+        entries = await store.read([parent, child])
+        assert [entry and entry.value for entry in entries.values()] == [b"x", b"x"]
+
+    async def test_whole_families_fill_a_declared_batch(self, harness: StoreHarness, store: MetadataStore) -> None:
+        count = store.capabilities.max_batch_writes // store.capabilities.delete_weight
+        parents = [below(harness, f"parent-{number}") for number in range(2)]
+        children = [MetaPath(f"{parents[number % 2]}/{number}") for number in range(count - 2)]
+        made = [each for path in (*parents, *children) for each in await store.apply([_new(path)])]
+        await store.apply([Delete(path=each.path, expected=known(each.revision)) for each in reversed(made)])
+        assert set((await store.read([each.path for each in made])).values()) == {None}
+
+
+def _new(path: MetaPath) -> Put:
+    return Put(path=path, value=b"x", expected=None)

@@ -1,8 +1,8 @@
 """The metadata store on etcd.
 
 Keys are the paths themselves (Pulsar's own layout), one key per path, no parents. A revision is the key's
-``mod_revision``. All writes of a batch are one transaction that compares every key's ``mod_revision``. etcd keeps no
-modification times, so entries have none; a key with a lease is ephemeral.
+``mod_revision``. All writes of a batch are one transaction that compares every key's ``mod_revision``, and that no key
+is below one that it deletes. etcd keeps no modification times, so entries have none; a key with a lease is ephemeral.
 """
 
 from __future__ import annotations

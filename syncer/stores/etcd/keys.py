@@ -40,8 +40,12 @@ class KeySpace:
 
         It holds some siblings too (``/a/b-c`` for ``/a/b``): sift by :func:`covers`.
         """
-        key = self.key(prefix)
-        return key, key.rstrip(b"/") + b"0"
+        return self.key(prefix), self.below(prefix)[1]
+
+    def below(self, path: MetaPath) -> tuple[bytes, bytes]:
+        """The keys below a path, and no others."""
+        key = self.key(path).rstrip(b"/")
+        return key + b"/", key + b"0"
 
     def path(self, key: bytes) -> MetaPath | None:
         """The path of a key, or ``None`` (and a line in the log) when the key is no text."""

@@ -17,7 +17,6 @@ from syncer.errors import (
     AccessDenied,
     ConfigError,
     InvariantBroken,
-    RevisionMismatch,
     StoreError,
     StoreUnavailable,
     ValueRefused,
@@ -25,12 +24,13 @@ from syncer.errors import (
 from syncer.local_files import MAX_CERTIFICATES_BYTES
 from syncer.model import MetaPath, Revision
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, WatchSignal, Write, Written
+from syncer.stores.etcd.comparisons import Compare, comparisons_of, refusal
 from syncer.stores.etcd.config import EtcdConfig, EtcdTls
 from syncer.stores.etcd.connection import AnswerTooLarge, EtcdConnection
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.watch import Watch
-from syncer.stores.etcd.wire import MOD_REVISION, Dynamic, load
+from syncer.stores.etcd.wire import Dynamic, load
 
 MAX_TXN_OPERATIONS: Final = 128
 """etcd's default ``--max-txn-ops``."""
@@ -55,7 +55,7 @@ class EtcdStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        """No modification times, no parents; a batch leaves room for a fence beside 120 writes."""
+        """No modification times, no parents; a batch leaves room for a fence beside 120 comparisons."""
         return Capabilities(
             modified_times=False,
             real_parents=False,
@@ -63,6 +63,7 @@ class EtcdStore:
             max_batch_writes=120,
             max_batch_bytes=self._config.max_value_bytes + 64 * 1024,
             max_value_bytes=self._config.max_value_bytes,
+            delete_weight=2,
         )
 
     async def open(self) -> None:
@@ -105,16 +106,20 @@ class EtcdStore:
         """Apply all or nothing; see the contract."""
         if not writes:
             return ()
-        self._check_batch(writes)
+        comparisons = self._comparisons(writes)
         request = load().messages["TxnRequest"]()
-        for index, write in enumerate(writes):
-            self._add_write(request, index, write)
+        for comparison in comparisons:
+            comparison.add_to(request)
+        for write in writes:
+            self._add_write(request, write)
         try:
             answer = await self._connected().call("KV.Txn", request, repeatable=False)
         except (ValueRefused, AccessDenied) as exc:
             raise BatchRefused(_largest(writes), exc) from exc
         if not answer.succeeded:
-            raise self._refusal(writes, answer)
+            raise refusal(self._keys, writes, comparisons, answer) or InvariantBroken(
+                "etcd refused a batch although all that it compared was as expected"
+            )
         revision = Revision(str(answer.header.revision))
         return tuple(
             Written(path=write.path, revision=revision if isinstance(write, Put) else None) for write in writes
@@ -221,43 +226,21 @@ class EtcdStore:
             entries.append(self._entry(kvs[0]) if kvs else None)
         return _Answer(answer.header.revision, answer.header.revision, entries)
 
-    def _check_batch(self, writes: Sequence[Write]) -> None:
-        if len(writes) > MAX_TXN_OPERATIONS:
-            raise InvariantBroken(f"a batch of {len(writes)} writes; etcd takes {MAX_TXN_OPERATIONS}")
+    def _comparisons(self, writes: Sequence[Write]) -> list[Compare]:
         if len({write.path for write in writes}) != len(writes):
             raise InvariantBroken("a batch names one path twice; etcd cannot apply that")
+        comparisons = list(comparisons_of(self._keys, writes, self._config.max_value_bytes))
+        if len(comparisons) > MAX_TXN_OPERATIONS:
+            raise InvariantBroken(f"a batch with {len(comparisons)} comparisons; etcd takes {MAX_TXN_OPERATIONS}")
+        return comparisons
 
-    def _add_write(self, request: Dynamic, index: int, write: Write) -> None:
-        try:
-            key = self._keys.key(write.path)
-            if isinstance(write, Put) and len(write.value) > self._config.max_value_bytes:
-                limit = self._config.max_value_bytes
-                raise ValueRefused(
-                    f"the value of {write.path} has {len(write.value)} bytes; at most {limit} are allowed"
-                )
-            expected = _mod_revision(write)
-        except (ValueRefused, RevisionMismatch) as exc:
-            raise BatchRefused(index, exc) from exc
-        compare = request.compare.add()  # its result's default is EQUAL
-        compare.target, compare.key, compare.mod_revision = MOD_REVISION, key, expected
-        lookup = request.failure.add().request_range
-        lookup.key, lookup.keys_only = key, True
+    def _add_write(self, request: Dynamic, write: Write) -> None:
+        key = self._keys.key(write.path)
         if isinstance(write, Put):
             put = request.success.add().request_put
             put.key, put.value = key, write.value
         else:
             request.success.add().request_delete_range.key = key
-
-    def _refusal(self, writes: Sequence[Write], answer: Dynamic) -> BatchRefused:
-        """Name the first write whose key is not at its expected revision, from the transaction's own look."""
-        for index, (write, response) in enumerate(zip(writes, answer.responses, strict=True)):
-            kvs = response.response_range.kvs
-            actual = kvs[0].mod_revision if kvs else 0
-            if actual != _mod_revision(write):
-                is_at = f"is at revision {actual}" if actual else "does not exist"
-                expected = write.expected if write.expected is not None else "absent"
-                return BatchRefused(index, RevisionMismatch(f"{write.path} {is_at}, expected {expected}"))
-        raise InvariantBroken("etcd refused a batch although every key was at its expected revision")
 
 
 def connection_of(config: EtcdConfig) -> EtcdConnection:
@@ -299,20 +282,6 @@ class _Answer:
     first_revision: int
     last_revision: int
     entries: list[Entry | None]
-
-
-def _mod_revision(write: Write) -> int:
-    """The expected ``mod_revision``; 0 stands for an absent key.
-
-    Raises:
-        RevisionMismatch: The token is none of etcd's, so no key can be at it.
-    """
-    if write.expected is None and isinstance(write, Put):
-        return 0
-    expected = write.expected or ""
-    if expected.isascii() and expected.isdigit() and 0 < int(expected) < 2**63:
-        return int(expected)
-    raise RevisionMismatch(f"{write.path} cannot be at revision {write.expected!r}")
 
 
 def _largest(writes: Sequence[Write]) -> int:

@@ -9,7 +9,8 @@ watch sees it::
     DELETE FROM entries WHERE path = '/admin/policies/acme';
 
 :class:`OutsideWriter` does the same from Python. A revision is the number of the change in a store-wide log, which
-never restarts. There are no parents: like etcd, the store takes a child without one.
+never restarts. There are no parents: like etcd, the store takes a child without one. Of what a daemon deletes nothing
+may stand below it, as everywhere; plain SQL may delete whatever it likes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from syncer.errors import RevisionMismatch, ValueRefused
+from syncer.errors import NotEmpty, RevisionMismatch, ValueRefused
 from syncer.model import MetaPath, Millis, Revision
 from syncer.stores.contract import BatchRefused, Delete, Entry, Put, Write
 from syncer.stores.sqlite.file import MAX_VALUE_BYTES, File, transaction
@@ -58,7 +58,8 @@ def apply(file: File, writes: Sequence[Write], now_ms: Millis | None) -> dict[Me
                 is_at = f"is at revision {actual}" if actual else "does not exist"
                 expected = write.expected if write.expected is not None else "absent"
                 raise BatchRefused(index, RevisionMismatch(f"{write.path} {is_at}, expected {expected}"))
-        for index, write in enumerate(writes):
+            if isinstance(write, Delete) and (child := _first_below(connection, write.path)) is not None:
+                raise BatchRefused(index, NotEmpty(f"{write.path} has children in the store, such as {child}"))
             _write(connection, index, write)
         if now_ms is not None:
             set_time(connection, puts, now_ms)
@@ -96,6 +97,13 @@ def set_time(connection: sqlite3.Connection, paths: Sequence[str], now_ms: Milli
 def _revisions(connection: sqlite3.Connection, paths: str) -> dict[str, Revision]:
     rows = connection.execute(f"SELECT path, revision FROM entries WHERE {_AT_PATHS}", (paths,))  # noqa: S608 - constants
     return {path: Revision(str(revision)) for path, revision in rows}
+
+
+def _first_below(connection: sqlite3.Connection, path: MetaPath) -> str | None:
+    """One of the paths below, if there is any; ``0`` follows ``/``."""
+    statement = "SELECT path FROM entries WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
+    row = connection.execute(statement, (f"{path}/", f"{path}0")).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _entry(row: tuple[str, bytes, int, int]) -> Entry:
