@@ -25,6 +25,10 @@ from syncer.version import version
 MAX_ANSWER_BYTES: Final = 64 << 20
 """Of an answer: the largest list has some megabytes."""
 TIMEOUT_S: Final = 20.0
+RESTS: Final = 2
+"""Between readings of ledgers; the daemon takes them beside the time that it is asked to wait."""
+APART_S: Final = 10.0
+"""Each rest takes so long where nobody says how long."""
 CONNECT_S: Final = 10.0
 SLOWEST_BYTES_PER_S: Final = 1 << 20
 """A file that is sent may take so long."""
@@ -122,6 +126,9 @@ def patience_s(request: ApiRequest) -> float:
     wait = _WAIT.search(request.headers.get("Prefer") or "")
     told = (request.query.get(each) for each in ("store_timeout", "within"))
     asked_s = (float(wait[1]) if wait else 0.0) + sum(each for each in told if isinstance(each, (int, float)))
+    if "apart" in request.query:
+        apart = request.query["apart"]
+        asked_s += RESTS * (apart if isinstance(apart, (int, float)) else APART_S)
     return asked_s + len(request.content or b"") / SLOWEST_BYTES_PER_S
 
 

@@ -45,6 +45,7 @@ from syncer.wanted.ledgers import LEDGERS_ROOT
 WITHIN_S: Final = 120.0
 MOST_WITHIN_S: Final = 1800.0
 MOST_APART_S: Final = 600.0
+_APART: Final = "Seconds before references are asked for first, and again between the two looks."
 _BYTES_PER_MIB: Final = 1 << 20
 Bookie = Annotated[str, Query(min_length=1, max_length=300)]
 Rack = Annotated[str, Query(min_length=1, max_length=300)]
@@ -208,13 +209,11 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
             Query(max_length=100, description="Other clusters of the same bookies."),
         ] = (),
         all_clusters: Annotated[bool, Query(description="These clusters are all of these bookies.")] = False,
-        apart: Annotated[float, Query(ge=1, le=MOST_APART_S, description="Seconds between the two looks.")] = (
-            LOOKS_APART_S
-        ),
+        apart: Annotated[float, Query(ge=1, le=MOST_APART_S, description=_APART)] = (LOOKS_APART_S),
     ) -> Response:
         """Ledgers that nobody refers to, and references to ledgers that are not there, by two looks at the store."""
         del caller
         question = OrphansQuestion(whole=all_clusters, apart_s=apart)
-        return await told(request, question, read.wish(cluster, beside), read.within + apart)
+        return await told(request, question, read.wish(cluster, beside), read.within + question.rests_s)
 
     return routes

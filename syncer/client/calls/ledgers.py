@@ -233,7 +233,7 @@ class LedgersCalls(ApiCalls):
             cluster: Name of the cluster's table in the configuration.
             beside: Other clusters of the same bookies.
             all_clusters: These clusters are all of these bookies.
-            apart: Seconds between the two looks.
+            apart: Seconds before references are asked for first, and again between the two looks.
             max_reads: The store is asked for so many paths a second at most.
             ledgers_root: Where BookKeeper's own paths begin in the store.
             within: Seconds to wait for the answer; then there is none.

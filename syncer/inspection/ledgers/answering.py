@@ -36,7 +36,7 @@ from syncer.ledgers.auditing.loss import loss_of, loss_of_any, loss_overview
 from syncer.ledgers.auditing.recovery import recovery_standing
 from syncer.ledgers.auditing.spreading import ledgers_spread
 from syncer.ledgers.auditing.standing import by_namespace, by_topic, standing
-from syncer.ledgers.auditing.unreferenced import audit_references
+from syncer.ledgers.auditing.unreferenced import READINGS, audit_references
 from syncer.ledgers.losses.decommission import decommission, decommission_in_turn
 from syncer.wanted.ledgers import LedgerPart
 
@@ -240,13 +240,16 @@ def orphans(
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        question: How far apart the looks are, and whether the clusters of the wish are all.
+        question: How far apart the readings are, and whether the clusters of the wish are all.
         rest: Waits for so many seconds.
     """
-    parts = (LedgerPart.LEDGERS, LedgerPart.REFERENCES)
-    first = read_ledgers(config, wish, parts)
-    rest(question.apart_s)
-    second = read_ledgers(config, wish, parts)
+    pictures: list[LedgersPicture] = []
+    for parts in READINGS:
+        if pictures:
+            rest(question.apart_s)
+        pictures.append(read_ledgers(config, wish, parts))
+    first, referring, second = pictures
+    first.take_references(referring)
     found = audit_references(first, second, whole=question.whole)
     return orphans_document(first, second, found, whole=question.whole)
 

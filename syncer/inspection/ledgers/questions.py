@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from syncer.errors import RequestInvalid
+from syncer.ledgers.auditing.unreferenced import READINGS
 from syncer.ledgers.metadata import Quorums
 from syncer.ledgers.placement.adherence import RackPolicy
 
 LOOKS_APART_S: Final = 10.0
-"""Between two looks at references: brokers refer to a ledger that they have made, and delete one that they gave up."""
+"""Meanwhile brokers refer to a ledger that they have made, and delete one that they gave up."""
 MOST_LOST: Final = 10
 """So many bookies at most are lost together, whichever they are."""
 MOST_SHOWN: Final = 1000
@@ -105,11 +106,16 @@ class OrphansQuestion:
 
     Args:
         whole: The clusters of the wish are all whose ledgers these bookies keep.
-        apart_s: Seconds between two looks.
+        apart_s: Seconds before references are asked for first, and again between the two looks.
     """
 
     whole: bool = False
     apart_s: float = LOOKS_APART_S
+
+    @property
+    def rests_s(self) -> float:
+        """Seconds of all rests together."""
+        return (len(READINGS) - 1) * self.apart_s
 
 
 LedgersQuestion = (

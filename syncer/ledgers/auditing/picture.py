@@ -167,6 +167,15 @@ class LedgersPicture:
             readable=self.readable, writable=frozenset(self.writable), racks=self.racks, policy=policy
         )
 
+    def take_references(self, later: LedgersPicture) -> None:
+        """Take the references, and how far they were read, of a picture that was read later.
+
+        Args:
+            later: The picture of them.
+        """
+        self.references, self.topics, self.schemas = later.references, later.topics, later.schemas
+        self.extents[LedgerPart.REFERENCES] = later.extents[LedgerPart.REFERENCES]
+
     def topic_of(self, ledger_id: int) -> str | None:
         """The topic that refers to a ledger, the first one of several.
 

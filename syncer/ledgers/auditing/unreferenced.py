@@ -2,8 +2,10 @@
 
 A broker makes a ledger before it refers to it, and takes the reference away before the ledger. So each look reads the
 ledgers first and the references after; what has no reference then may have been made just now, or may be about to go.
-Only what a second look finds as it was, is told as found. Nothing is proven where the references were not read whole,
-or where other clusters may refer to the same bookies' ledgers.
+Of one ledger both may be true, at one look each. So the first look rests before it asks for references: none of its
+ledgers is new by then. What it does not find referred to was let go, and is gone after another rest, or is an orphan.
+Nothing is proven where the references were not read whole, or where other clusters may refer to the same bookies'
+ledgers.
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.owners import COMPACTED_COMPONENT, COMPONENT, owner_of
 from syncer.wanted.ledgers import LedgerPart
 
+READINGS: Final = ((LedgerPart.LEDGERS,), (LedgerPart.REFERENCES,), (LedgerPart.LEDGERS, LedgerPart.REFERENCES))
+"""Parts in the order in which they are read: the first two readings are the first look, the last one is the second.
+
+Between each two is a rest, as long as a broker may need between a ledger and its reference, at either end.
+"""
 COMPACTION_MS: Final = 3_600_000
 """A compaction that is at work when its topic is deleted keeps its ledger until it fails: seen for most of a minute."""
 
@@ -93,8 +100,8 @@ def audit_references(first: LedgersPicture, second: LedgersPicture, *, whole: bo
     """Judge references by two looks.
 
     Args:
-        first: The earlier look.
-        second: The later one.
+        first: The earlier look, with a rest between its ledgers and its references.
+        second: The later one, a rest after the earlier one's references.
         whole: All clusters whose ledgers these bookies keep were looked at.
     """
     candidates = list(without_reference(first))

@@ -18,7 +18,7 @@ from syncer.access.gate import Gate, RightsReader
 from syncer.client import http
 from syncer.client.calls import RegionCalls
 from syncer.client.contract import ApiRequest
-from syncer.client.http import HttpTransport, patience_s
+from syncer.client.http import APART_S, RESTS, HttpTransport, patience_s
 from syncer.client.reading import problem_of
 from syncer.client.server import Server
 from syncer.errors import (
@@ -32,6 +32,7 @@ from syncer.errors import (
     TooManyFailures,
     Unauthorized,
 )
+from syncer.inspection.ledgers.questions import OrphansQuestion
 from tests.api.test_admission import token
 from tests.api.test_app import STATUS, Daemon
 from tests.support.certificates import Authority
@@ -159,4 +160,7 @@ def test_fields_of_a_newer_daemon_are_left_out() -> None:
 def test_the_time_that_a_daemon_is_asked_to_wait_is_added() -> None:
     assert patience_s(ApiRequest(method="POST", path="/", headers={"Prefer": "wait=60"})) == 60.0
     assert patience_s(ApiRequest(method="GET", path="/", query={"store_timeout": 5.0})) == 5.0
+    assert patience_s(ApiRequest(method="GET", path="/", query={"within": 5.0, "apart": 10.0})) == 25.0
+    rests = patience_s(ApiRequest(method="GET", path="/", query={"apart": None}))
+    assert rests == OrphansQuestion().rests_s == RESTS * APART_S, "as the daemon rests by default"
     assert patience_s(ApiRequest(method="GET", path="/")) == 0.0

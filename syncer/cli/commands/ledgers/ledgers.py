@@ -214,7 +214,14 @@ def orphans(
         ),
     ] = False,
     apart: Annotated[
-        float | None, typer.Option("--apart", min=1, max=3600, metavar="SECONDS", help="Between the two looks.")
+        float | None,
+        typer.Option(
+            "--apart",
+            min=1,
+            max=3600,
+            metavar="SECONDS",
+            help="Before references are asked for first, and again between the two looks.",
+        ),
     ] = None,
     max_reads: ReadsOption = None,
     root: RootOption = ROOT,

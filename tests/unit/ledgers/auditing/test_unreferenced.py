@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from syncer.ledgers.auditing.picture import LedgersPicture
-from syncer.ledgers.auditing.unreferenced import COMPACTION_MS, Unproven, audit_references
+from syncer.ledgers.auditing.unreferenced import COMPACTION_MS, READINGS, Unproven, audit_references
 from syncer.wanted.ledgers import LedgerPart
 from tests.support.stored_ledgers import PULSAR, StoredLedgers
 
@@ -30,6 +30,16 @@ def test_orphans_missing_and_foreign_ledgers_are_apart() -> None:
     assert [(each.ledger_id, each.references[0].topic) for each in found.missing] == [(2, T)]
     assert [each.ledger_id for each in found.foreign] == [8]
     assert found.passing == 0
+
+
+def test_a_look_takes_references_that_were_read_after_a_rest() -> None:
+    before = StoredLedgers().ledger(1, (1, 1, 1), (0, "a")).ledger(7, (1, 1, 1), (0, "a"))
+    first = before.picture(LedgerPart.LEDGERS)
+    later = StoredLedgers().topic(T, 1).put("/managed-ledgers/a/b/persistent/t", b"\xff").picture(LedgerPart.REFERENCES)
+    first.take_references(later)
+    assert (set(first.ledgers), set(first.references)) == ({1, 7}, {1})
+    assert T in first.topics
+    assert [part for part, _ in first.incomplete()] == [LedgerPart.REFERENCES]
 
 
 def test_nothing_is_proven_where_others_may_refer() -> None:
@@ -85,27 +95,51 @@ class Life(NamedTuple):
 NEVER = 10_000
 LONGEST = 50
 """A broker needs at most so long between a ledger and its reference, at either end."""
-LOOKS = ((100, 200), (200, 300), (360, 460), (460, 560))
-"""When ledgers and references are read, twice; between the looks is more than a broker needs."""
+REST = 60
+"""Between two readings; more than a broker needs."""
+READS = 100
+"""The reading of a part takes so long."""
+
+
+def looks_began() -> tuple[int, int, int, int]:
+    """When the reading of ledgers and of references begins, at the first look and at the second."""
+    found: list[int] = []
+    now_at = 100
+    for parts in READINGS:
+        for part in parts:
+            assert part is PARTS[len(found) % 2]
+            found.append(now_at)
+            now_at += READS
+        now_at += REST
+    first_seen, first_asked, second_seen, second_asked = found
+    return first_seen, first_asked, second_seen, second_asked
+
+
 lives = st.builds(
     lambda made, first, use, last, ends: Life(
         made, made + first, made + first + use if ends else NEVER, made + first + use + last if ends else NEVER
     ),
-    st.integers(0, 560),
+    st.integers(0, 620),
     st.integers(1, LONGEST),
     st.integers(0, 400),
     st.integers(1, LONGEST),
     st.booleans(),
 )
+moments = st.tuples(*(st.integers(0, READS) for _ in range(4)))
+"""When a ledger, or its reference, is read, after the reading of the part has begun."""
 
 
-@given(st.lists(st.tuples(lives, st.tuples(*(st.integers(*look) for look in LOOKS))), max_size=8), st.integers(0, 3))
+@given(st.lists(st.tuples(lives, moments), max_size=8), st.integers(0, 3))
+@example([(Life(made=151, referred=201, let_go=311, deleted=361), (51, 0, 0, 0))], 0)
+@example([(Life(made=100 + READS, referred=250, let_go=260, deleted=310), (READS, 0, 0, 0))], 0)
+@example([(Life(made=200, referred=250, let_go=260 + READS, deleted=410), (READS, READS, 0, 0))], 0)
 def test_no_ledger_is_taken_for_an_orphan_while_a_broker_makes_or_deletes_it(
-    worlds: list[tuple[Life, tuple[int, int, int, int]]], orphans: int
+    worlds: list[tuple[Life, tuple[int, ...]]], orphans: int
 ) -> None:
     first, second = StoredLedgers(), StoredLedgers()
-    for number, (life, moments) in enumerate(worlds):
-        for stored, seen, asked in ((first, moments[0], moments[1]), (second, moments[2], moments[3])):
+    for number, (life, after) in enumerate(worlds):
+        read = [began + later for began, later in zip(looks_began(), after, strict=True)]
+        for stored, seen, asked in ((first, read[0], read[1]), (second, read[2], read[3])):
             if life.made <= seen < life.deleted:
                 stored.ledger(number, (1, 1, 1), (0, "a"))
             if life.referred <= asked < life.let_go:

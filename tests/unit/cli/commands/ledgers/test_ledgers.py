@@ -13,11 +13,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
+from syncer.config import load
 from syncer.documents.ledgers.audit import LedgerAuditDocument
 from syncer.documents.ledgers.explained import ExplainedLedgerDocument, ExplainedTopicDocument
 from syncer.documents.ledgers.losses import AnyLossDocument, DecommissionDocument, LossDocument
 from syncer.documents.ledgers.recovery import UnderReplicatedDocument
 from syncer.documents.ledgers.references import OrphansDocument
+from syncer.inspection.ledgers import answering
+from syncer.inspection.ledgers.questions import OrphansQuestion
+from syncer.inspection.ledgers.reading import LedgersWish
 from syncer.ledgers.auditing.findings import LedgerFindingCode
 from syncer.ledgers.auditing.loading import NoLoading
 from syncer.ledgers.losses.decommission import BlockedBy
@@ -210,6 +214,27 @@ def test_orphans_are_proven_only_where_all_clusters_were_given(run: Run) -> None
     found = run("orphans", "--apart", "1", "-o", "json", lab=StoredLedgers().topic(T, 1, 2, 99))
     assert [each.ledger_id for each in OrphansDocument.model_validate_json(found.stdout).missing] == [99]
     assert found.exit_code == 3
+
+
+def test_a_ledger_that_is_referred_to_between_the_looks_is_no_orphan(run: Run, tmp_path: Path) -> None:
+    stored = well().ledger(7, (2, 2, 2), (0, "ab")).ledger(8, (2, 2, 2), (0, "ab"))
+    at = "/managed-ledgers/acme/orders/persistent/u"
+    before = StoredLedgers().topic(U, 3).values[at]
+    rests: list[float] = []
+
+    def rest(seconds: float) -> None:
+        """A broker refers to 7 that it has just made; it lets it go at once, and is about to delete it."""
+        rests.append(seconds)
+        writer = OutsideWriter(tmp_path / "lab.db")
+        writer.put(at, StoredLedgers().topic(U, 3, 7).values[at] if len(rests) == 1 else before)
+        writer.close()
+
+    assert run("audit", lab=stored).exit_code in {0, 3}
+    question = OrphansQuestion(whole=True, apart_s=3)
+    told = answering.orphans(load(tmp_path / "config.toml"), LedgersWish(table="lab"), question, rest)
+    assert [each.ledger_id for each in told.unreferenced] == [8]
+    assert (told.orphans, rests) == (1, [3, 3])
+    assert [each.part.value for each in told.first.parts] == [each.part.value for each in told.second.parts]
 
 
 def test_files_of_another_store_are_not_read(run: Run, tmp_path: Path) -> None:
