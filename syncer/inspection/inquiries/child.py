@@ -22,6 +22,8 @@ from syncer.dispositions import error_class
 from syncer.errors import SyncerError
 
 if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
     from syncer.config import Config
     from syncer.inspection.balancing.questions import LookWish, Question
     from syncer.inspection.ledgers.questions import LedgersQuestion
@@ -72,8 +74,18 @@ async def performed(task: Task, within_s: float) -> bytes:
     words, environment = command()
     with anyio.fail_after(within_s):
         sent = await anyio.to_thread.run_sync(packed, task, within_s)
+        said = await _said(words, sent, environment)
+    return unpacked(said)
+
+
+async def _said(words: list[str], sent: bytes, environment: dict[str, str]) -> bytes:
+    """The answer of a process; nothing where it was killed, since half of it may be there."""
+    found: CompletedProcess[bytes] | None = None
+    try:
         found = await anyio.run_process(words, input=sent, stderr=None, check=False, env=environment)
-    return unpacked(found.stdout if found.returncode == 0 else b"")  # of one that was killed half may be there
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):  # before it had read what was sent
+        pass
+    return found.stdout if found is not None and found.returncode == 0 else b""
 
 
 def command() -> tuple[list[str], dict[str, str]]:

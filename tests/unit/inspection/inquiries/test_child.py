@@ -71,3 +71,12 @@ def test_half_an_answer_of_a_process_that_was_killed_is_none(monkeypatch: pytest
     task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
     with pytest.raises(SyncerError, match="broke off"):
         anyio.run(performed, task, 60.0)
+
+
+def test_a_process_that_was_killed_before_it_read_its_task_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    monkeypatch.setattr(child, "command", lambda: ([sys.executable, "-c", program], dict(os.environ)))
+    monkeypatch.setattr(child, "packed", lambda task, within_s: bytes(1 << 22))
+    task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
+    with pytest.raises(SyncerError, match="broke off"):
+        anyio.run(performed, task, 60.0)
