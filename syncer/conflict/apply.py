@@ -9,10 +9,14 @@ from __future__ import annotations
 from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
 from syncer.conflict.causality.vectors import joined
 from syncer.conflict.completing import completes, kept_of
+from syncer.conflict.exclusion import excluding
+from syncer.conflict.fields.kept import KeptFields
+from syncer.conflict.fields.own import excluding as excluded
+from syncer.conflict.fields.own import localized, part_of
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import flips_of, settled
-from syncer.conflict.projection import carried, parse, stored
+from syncer.conflict.projection import Document, canonical, carried, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
@@ -71,7 +75,14 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     held = entry.value if entry is not None and entry.value else None
     present = parse(held) if held is not None else None
     projection = settings.projections.by_kind[kind]
-    proposed = projection.laid(known.value, present) if known.value is not None else None
+    whole = projection.laid(known.value, present) if known.value is not None else None
+    own = excluding.here(settings, register) if whole is not None else ()
+    proposed = whole if whole is None or not own else localized(whole, present, own)
+    fields = kept_of(settings, kind, whole)
+    if own and known.value is not None:
+        fields = excluded(fields, own, part_of(parse(known.value), own))
+        if entry is not None and present is not None and proposed is not None and _same(proposed, present):
+            return _own_alone(settings, register, known, entry, fields)
     proposal = Proposal(
         register=register,
         known=known,
@@ -94,9 +105,22 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
         batch=batch,
         version=replace(known, value=None),
         expected=entry.revision if entry else None,
-        kept=kept_of(settings, kind, proposed),
+        kept=fields,
     )
     return Outcome(replace(register, intent=intent), kept, Need.NOTHING, write)
+
+
+def _same(proposed: Document, present: Document) -> bool:
+    return canonical(proposed) == canonical(present)
+
+
+def _own_alone(
+    settings: Settings, register: Register, known: Version, entry: Entry, fields: KeptFields | None
+) -> Outcome:
+    """Only fields that are the store's own differ: it holds what it should, and the group's values are kept."""
+    lost = _keeping_loser(register, completes(register, entry.value))
+    met = replace(settled(register.sit(known, entry.revision)), kept=fields)
+    return Outcome(met, lost, Need.READ if excluding.outdated(settings, met) else Need.NOTHING)
 
 
 def _write(register: Register, target: bytes | None, entry: Entry | None) -> Write:
@@ -143,7 +167,8 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
     landed = register.sit(intent.version, answer.revision if answer else None, flips=flips)
     landed = replace(landed, intent=None, parked=None, kept=intent.kept)
     if not landed.due:
-        return Outcome(settled(landed), acts, Need.READ if answer is None else Need.NOTHING)
+        again = answer is None or excluding.outdated(settings, landed)
+        return Outcome(settled(landed), acts, Need.READ if again else Need.NOTHING)
     return Outcome(landed, acts, Need.READ)
 
 

@@ -23,6 +23,7 @@ from syncer.conflict.fields.kept import (
     newer_part,
     without,
 )
+from syncer.conflict.fields.own import excluding, laid_over, localized, part_of
 from syncer.conflict.guards import Facts
 from syncer.conflict.projection import PROJECTIONS, parse, stored
 from syncer.conflict.register import Intent, Register
@@ -71,9 +72,24 @@ class Understood:
 
 
 def reading(
-    settings: Settings, register: Register, kind: ResourceKind, entry: Entry | None, moment: Moment
+    settings: Settings,
+    register: Register,
+    kind: ResourceKind,
+    entry: Entry | None,
+    moment: Moment,
+    *,
+    found_as: Document | None = None,
 ) -> Understood:
     """Understand what was read of a path; an empty inner node holds nothing.
+
+    Args:
+        settings: The region's settings.
+        register: The path's register.
+        kind: Of the path.
+        entry: What was read.
+        moment: When it was read.
+        found_as: The document that stands in the store, where others' values were laid over it: who wrote it is told
+            by that one alone. ``None``: it is the entry's.
 
     Raises:
         ValueInvalid: The value cannot be understood, is ephemeral, or became empty under a living path.
@@ -97,7 +113,7 @@ def reading(
     found = completed(
         before,
         document,
-        brokers.trees(kind, document),
+        brokers.trees(kind, document if found_as is None else found_as),
         believes=register.stored_alive and not moment.by_scan,
     )
     kept = None if found.kept.empty else found.kept
@@ -133,6 +149,7 @@ def completes(register: Register, value: bytes) -> bytes:
 
 def completed_value(path: MetaPath, value: bytes, kept: KeptFields | None) -> bytes:
     """What :func:`completes` says of a path and its kept fields, for who has no register at hand."""
+    value = _in_group(value, kept)
     found = _filled(path, value, kept)
     return value if found is None else stored(found.document)
 
@@ -141,6 +158,16 @@ def missing_fields(path: MetaPath, value: bytes, kept: KeptFields | None) -> Doc
     """The kept fields that a stored value lacks, nested ones in their objects."""
     found = _filled(path, value, kept)
     return {} if found is None else found.kept.gone
+
+
+def _in_group(value: bytes, kept: KeptFields | None) -> bytes:
+    """A stored value with the group's values of the fields that are excluded; one that cannot be read as it is."""
+    if kept is None or not kept.excluded:
+        return value
+    try:
+        return stored(laid_over(parse(value), kept.excluded, kept.group))
+    except ValueInvalid:
+        return value
 
 
 def _filled(path: MetaPath, value: bytes, kept: KeptFields | None) -> Completed | None:
@@ -187,7 +214,11 @@ def has_more(settings: Settings, register: Register, other: bytes) -> bool:
 def awaits_value(settings: Settings, register: Register, read: Understood) -> bool:
     """Whether what the store holds cannot be judged yet: the group's value, known by digest alone, may complete it."""
     known = register.known
-    if settings.brokers is None or known is None or register.stored is not None:
+    if (
+        known is None
+        or register.stored is not None
+        or (settings.brokers is None and not settings.excluded(register.path))
+    ):
         return False
     return known.alive and known.value is None and read.digest is not None
 
@@ -201,18 +232,24 @@ def owed(settings: Settings, folded: Register, event: MetadataChangeEvent, relat
     stored value wins it is its author who completes it.
     """
     stands, known, value, by = folded.stored, folded.known, event.value, settings.by
-    if settings.brokers is None or value is None or stands is None or stands.digest is None or known is None:
+    kept = folded.kept or _NOTHING
+    if settings.brokers is None and not kept.untold:
+        return folded
+    if value is None or stands is None or stands.digest is None or known is None:
         return folded
     if relation is Relation.ANCESTOR or relation is Relation.SAME or not event.seen.keys().isdisjoint(stands.seen):
         return folded
     if known.stamp != event.stamp and (stands.by != by or stands.seen.keys() - {by}):
         return folded
-    tree = oldest_tree(event.resource)
-    if not stands.stamp.is_baseline:
-        tree = {**tree, **settings.brokers.known(event.resource)}
-    part = newer_part(parse(value), tree)
-    kept = folded.kept or _NOTHING
+    document, part = parse(value), Document()
+    if settings.brokers is not None:
+        tree = oldest_tree(event.resource)
+        if not stands.stamp.is_baseline:
+            tree = {**tree, **settings.brokers.known(event.resource)}
+        part = newer_part(document, tree)
     more = without(without(part, kept.store), joined_parts(kept.gone, kept.owed))
+    if kept.excluded:
+        more = laid_over(more, kept.excluded, part_of(document, set(kept.untold) - kept.owed.keys()))
     if not more:
         return folded
     owing = replace(kept, owed=joined_parts(kept.owed, more))
@@ -266,14 +303,15 @@ def write_back(settings: Settings, register: Register, entry: Entry | None, fact
         return Outcome(register)
     if entry is None or stands.revision is None or entry.revision != stands.revision:
         return Outcome(register, (), Need.READ if entry is not None and stands.revision is None else Need.NOTHING)
-    whole = completes(register, entry.value)
+    whole = parse(completes(register, entry.value))
+    written = localized(whole, parse(entry.value), kept.excluded)
     version = Version(stamp=stands.stamp, by=stands.by, seen=stands.seen, digest=stands.digest)
     intent = Intent(
         batch=batch,
         version=version,
         expected=entry.revision,
-        kept=kept_of(settings, kind_at(register.path), parse(whole)),
+        kept=excluding(kept_of(settings, kind_at(register.path), whole), kept.excluded, kept.group, kept.untold),
     )
     note = Journal(path=register.path, decision=Decision.COMPLETED, stamp=stands.stamp, digest=stands.digest)
-    write = Put(path=register.path, value=whole, expected=entry.revision, scaffold=scaffold(register.path))
+    write = Put(path=register.path, value=stored(written), expected=entry.revision, scaffold=scaffold(register.path))
     return Outcome(replace(register, intent=intent), (note,), Need.NOTHING, write)

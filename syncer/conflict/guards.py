@@ -1,7 +1,8 @@
 """Guards against mass deletes, flapping, lost topics and the like: such changes wait for an operator.
 
 Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
-(e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources, (i) topics that became scalable.
+(e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources, (i) topics that became scalable,
+(j) a cluster's name that is in dispute.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from syncer.conflict.cluster_names.disputes import ANY_NAME, Doubted
+from syncer.conflict.cluster_names.places import clusters_named
 from syncer.conflict.projection import Document
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
@@ -22,6 +25,8 @@ from syncer.model import Millis, ResourceKind, Version
 UNTOLD_TOPICS: Final = "it cannot be asked here whether topics exist"
 """Detail of a hold that nobody needs to decide once somebody can tell about the topics."""
 _ASKS_FOR_TOPICS: Final = frozenset({HoldReason.HAS_TOPICS, HoldReason.LEAVES_CLUSTER_OUT})
+IN_DISPUTE: Final = "regions have yet to agree which cluster is meant"
+"""Begins the detail of a hold that ends by itself once the regions agree."""
 CLUSTER_FIELDS: Final = ("replication_clusters", "allowed_clusters", "allowedClusters")
 
 
@@ -47,6 +52,7 @@ class Facts:
         child_alive: Some child's stored value is alive.
         outbox_open: A local change of the path is not yet acknowledged by the bus.
         clusters: Cluster names that the target's store knows.
+        doubted: By region, names of clusters that it may have for other ones than the group does; ``None``: none are.
         topics: Whether topics exist below; asked only when a guard needs it.
         scalable: Whether a scalable topic has the name; ``SOME`` or ``NONE`` where it is known without being asked.
         applies: The path's scope lets remote changes be written.
@@ -57,6 +63,7 @@ class Facts:
     child_alive: bool = False
     outbox_open: bool = False
     clusters: frozenset[str] = frozenset()
+    doubted: Doubted | None = None
     topics: Topics = Topics.NOT_ASKED
     scalable: Topics = Topics.NONE
     applies: bool = True
@@ -92,6 +99,19 @@ def bus_resource(proposal: Proposal) -> GuardRefusal | None:
     if proposal.register.path in proposal.settings.bus_paths:
         return GuardRefusal(HoldReason.BUS_RESOURCE, "the bus itself depends on this resource")
     return None
+
+
+def cluster_in_dispute(proposal: Proposal) -> GuardRefusal | None:
+    """(j) What names a cluster waits while its author, or this region, may mean another one by that name."""
+    doubted = proposal.facts.doubted
+    if not doubted:
+        return None
+    nothing = frozenset[str]()
+    names = doubted.get(proposal.known.stamp.region, nothing) | doubted.get(proposal.settings.region, nothing)
+    found = clusters_named(proposal.register.path, proposal.kind, proposal.proposed)
+    if ANY_NAME not in names:
+        found &= names
+    return GuardRefusal(HoldReason.UNKNOWN_CLUSTER, f"{IN_DISPUTE}: {_names(found)}") if found else None
 
 
 def first_contact(proposal: Proposal) -> GuardRefusal | None:
@@ -184,6 +204,7 @@ def flapping(proposal: Proposal) -> GuardRefusal | None:
 
 GUARDS: Final[tuple[Guard, ...]] = (
     bus_resource,
+    cluster_in_dispute,
     first_contact,
     leaves_cluster_out,
     unknown_cluster,

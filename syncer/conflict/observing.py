@@ -18,6 +18,7 @@ from syncer.conflict.acts import (
 from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
+from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
@@ -44,20 +45,32 @@ _MAX_FLIPS_KEPT = 16
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
-    entry = carried_entry(register.path, entry)
+    entry, stands = carried_entry(register.path, entry), None
+    if excluding.concerns(settings, register):
+        stands = excluding.standing(settings, register, entry)
+        register, entry = stands.register, stands.entry
+        if stands.waits:
+            return Outcome(register)
     if not settings.projections.concerns(register.path):
-        return _observe(settings, register, entry, moment, publishes=publishes)
+        return _observe(settings, register, entry, moment, stands, publishes=publishes)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
     register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))
-    outcome = _observe(settings, register, entry, moment, publishes=publishes)
+    outcome = _observe(settings, register, entry, moment, stands, publishes=publishes)
     return replace(outcome, acts=(*acts, *outcome.acts))
 
 
 def _observe(
-    settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool
+    settings: Settings,
+    register: Register,
+    entry: Entry | None,
+    moment: Moment,
+    standing: excluding.ExcludedRead | None,
+    *,
+    publishes: bool,
 ) -> Outcome:
-    owes = register.kept is not None and register.kept.owed
-    if entry is not None and not owes and register.stored is not None and register.stored.revision == entry.revision:
+    stored = register.stored
+    owes = (register.kept is not None and register.kept.owed) or (publishes and register.unspoken)
+    if entry is not None and not owes and stored is not None and stored.revision == entry.revision:
         register = _readable(register)
         if moment.by_scan and register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
             register = replace(register, kept=kept)
@@ -67,7 +80,10 @@ def _observe(
         return Outcome(register)  # whether it is what the group has, cannot be told
     register = replace(register, hold=None) if untold else register
     try:
-        read = reading(settings, register, kind_at(register.path), entry, moment)
+        found_as = None if standing is None else standing.document
+        read = reading(settings, register, kind_at(register.path), entry, moment, found_as=found_as)
+        if standing is not None:
+            read = excluding.understood(settings, read, standing, moment)
     except ValueInvalid as exc:
         return _unreadable(settings, register, entry, exc, moment)
     register = _readable(register)
@@ -106,6 +122,8 @@ def _judge(
     if read.kept != register.kept:
         register = replace(register, kept=read.kept)
     if digest == register.stored_digest:
+        if publishes and register.unspoken and entry is not None and not moment.rebuilding:
+            return _local_change(settings, register, entry, digest, moment)
         return Outcome(_at_revision(register, entry))
     if known is not None and digest == known.digest:
         both = joined(known, register.stored_seen)  # who wrote it here had seen what stood here

@@ -182,6 +182,14 @@ class Register:
         return self.known is not None and self.known.digest == self.stored_digest
 
     @property
+    def unspoken(self) -> bool:
+        """Whether the store holds a value for which nobody speaks: it was written where paths are only applied.
+
+        Once the region publishes the path, it is a change of its own like any other.
+        """
+        return self.known is None and self.stored_alive and self.hold is None and self.wish is None
+
+    @property
     def held(self) -> bool:
         """Whether the store waits for an operator; of what is told after all, it does not any more."""
         return self.hold is not None and (self.known is None or self.hold.reason is not HoldReason.UNTOLD)

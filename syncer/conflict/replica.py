@@ -16,6 +16,7 @@ from syncer.conflict import apply, completing, folding, observing
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
+from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
@@ -104,6 +105,10 @@ class Replica:
     def goes_over(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path is made anew by another projection once it is read."""
         return self.settings.projections.concerns(path)
+
+    def excludes_others(self, register: Register) -> bool:
+        """Whether other fields are excluded at a path than when it was last read."""
+        return excluding.outdated(self.settings, register)
 
     def owes(self, register: Register) -> bool:
         """Whether the store is to be given back kept fields that it lacks, since its brokers know them by now."""
@@ -218,10 +223,10 @@ class Replica:
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""
-        value = completing.completes(register, entry.value) if entry is not None and entry.value else None
+        value = excluding.whole_of(self.settings, register, entry)
         outcome, version = self._assert(register, value, now, Decision.REASSERTED, {})
-        revision = entry.revision if entry is not None else None
-        return replace(outcome, register=settled(outcome.register.sit(version, revision)))
+        found = settled(outcome.register.sit(version, entry.revision if entry is not None else None))
+        return replace(outcome, register=found, need=Need.READ if self.excludes_others(found) else Need.NOTHING)
 
     def _assert(
         self, register: Register, value: bytes | None, now: Millis, decision: Decision, seen: Seen

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from syncer.conflict.settings import Direction
@@ -55,13 +56,18 @@ DEFAULT_RULES: Final = (
 class Scope:
     """The ordered rules of one region, compiled.
 
+    Args:
+        rules: In order.
+        told: Another region has told them, and they were checked when they were read: it may carry what lies outside
+            the allow-list of this version.
+
     Raises:
         ConfigError: A pattern lies outside the allow-list, or is not a path pattern.
     """
 
-    def __init__(self, rules: Sequence[Rule] = DEFAULT_RULES) -> None:
+    def __init__(self, rules: Sequence[Rule] = DEFAULT_RULES, *, told: bool = False) -> None:
         self.rules = tuple(rules)
-        for rule in self.rules:
+        for rule in () if told else self.rules:
             _check(rule)
         self._first = re.compile("|".join(f"({_expression(rule.pattern)})" for rule in self.rules), re.DOTALL)
         self._each = tuple(
@@ -105,6 +111,10 @@ class Scope:
         """Whether the path takes part at all."""
         return self.direction(path) is not Direction.IGNORE
 
+    def carries_resource(self, path: MetaPath) -> bool:
+        """As ``contains`` for a path that is known to be a resource; not remembered."""
+        return self.direction_of_resource(path) is not Direction.IGNORE
+
     @property
     def prefixes(self) -> tuple[MetaPath, ...]:
         """The fewest prefixes that cover every path in scope, for watches and scans."""
@@ -116,11 +126,20 @@ class Scope:
         }
         return tuple(sorted(used))
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short name that is equal exactly for equal rules; regions tell it to each other."""
-        text = "\n".join(f"{rule.direction} {rule.pattern}" for rule in self.rules)
-        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+        return fingerprint_of(self.text)
+
+    @property
+    def text(self) -> str:
+        """The rules as one text: a line each, the direction before the pattern."""
+        return "\n".join(f"{rule.direction} {rule.pattern}" for rule in self.rules)
+
+
+def fingerprint_of(text: str) -> str:
+    """The fingerprint of the scope whose rules are this text."""
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=6).hexdigest()
 
 
 def _check(rule: Rule) -> None:

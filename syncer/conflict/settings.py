@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -14,6 +15,14 @@ DEFAULT_CLOCK_SKEW_MS: Final = Millis(30_000)
 DEFAULT_PARK_GRACE_MS: Final = Millis(5 * 60_000)
 DEFAULT_DELETE_WINDOW_MS: Final = Millis(60_000)
 DEFAULT_FLIP_WINDOW_MS: Final = Millis(10 * 60_000)
+NOTHING: Final = frozenset[str]()
+"""No field."""
+
+
+def nothing_excluded(path: MetaPath) -> frozenset[str]:
+    """Exclude no field of any path."""
+    del path
+    return NOTHING
 
 
 class Direction(StrEnum):
@@ -64,6 +73,7 @@ class Settings:
         bus_paths: Paths of the bus's own tenant, namespace and topic.
         brokers: What the region's brokers know; ``None``: nobody drops fields here, so whatever lacks was removed.
         projections: By which digests are made.
+        excluded: Fields that are this region's own at a path; see :mod:`syncer.conflict.exclusion.rules`.
     """
 
     region: Region
@@ -74,6 +84,7 @@ class Settings:
     bus_paths: frozenset[MetaPath] = frozenset()
     brokers: Brokers | None = None
     projections: ProjectionsInUse = NEWEST
+    excluded: Callable[[MetaPath], frozenset[str]] = nothing_excluded
 
     @property
     def by(self) -> Counter:

@@ -34,6 +34,10 @@ the bus will never take (``unfolded``): nobody else can have them.
 A message that never comes is made up for by :mod:`syncer.replication.gc.gap_fill`: its number counts as consumed from
 then on, which is argued there.
 
+A member that does not carry the path by its own word (:mod:`syncer.conflict.classes`) folds, stamps and tells nothing
+of it. Whatever it said of it before it left it out bears a number up to the one that it tells beside those rules, and
+its numbers are among those that are waited for: so it may be silent itself, and is waited for no longer.
+
 What this does not cover: a message of a database that its region has since replaced. A changed sender begins the epoch
 anew, and messages of a replaced database come before those of its successor on every bus that keeps a producer's order.
 """
@@ -43,6 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from syncer.model import Millis, Region
@@ -50,6 +55,9 @@ from syncer.replacing import replace
 
 COUNTED: Final = 1_000
 """Unseated deletes are counted no further: how many more there are decides nothing, and counting them takes time."""
+
+
+NOBODY: Final[Mapping[Region, Report]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +143,8 @@ class Epoch:
         second: What every member must have consumed before anything goes; complete once all have applied.
         stored: Members whose report has counted.
         consumed: Members that have consumed all of ``second``.
+        beside: Members that do not carry any of its paths, and their databases: nobody waits for them, but for what
+            they may have said of these paths as long as they carried them.
     """
 
     senders: Mapping[Region, str]
@@ -143,6 +153,12 @@ class Epoch:
     second: Mapping[str, int] = field(default_factory=dict)
     stored: frozenset[Region] = frozenset()
     consumed: frozenset[Region] = frozenset()
+    beside: Mapping[Region, str] = field(default_factory=dict)
+
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """Those of all members, whose numbers count."""
+        return (*self.senders.values(), *self.beside.values())
 
     @property
     def phase(self) -> EpochPhase:
@@ -152,37 +168,41 @@ class Epoch:
         return EpochPhase.CONSUMING if len(self.consumed) < len(self.senders) else EpochPhase.OVER
 
 
-def close(reports: Mapping[Region, Report], until_ms: Millis) -> Epoch:
+def close(reports: Mapping[Region, Report], until_ms: Millis, beside: Mapping[Region, Report] = NOBODY) -> Epoch:
     """Close an epoch over tombstones that are dead and applied here.
 
     Args:
         reports: Of every member, this region's own as of the very transaction that has gathered the tombstones.
         until_ms: Greatest stamp time of these.
+        beside: Of members that carry none of their paths.
     """
-    senders = {region: report.sender for region, report in reports.items()}
-    return Epoch(
-        senders=senders,
+    epoch = Epoch(
+        senders={region: report.sender for region, report in reports.items()},
         until_ms=until_ms,
-        first=_among(senders.values(), joined(*(report.met for report in reports.values()))),
+        first={},
+        beside={region: report.sender for region, report in beside.items()},
     )
+    met = joined(*(report.met for report in (*reports.values(), *beside.values())))
+    return replace(epoch, first=_among(epoch.databases, met))
 
 
-def advance(epoch: Epoch, reports: Mapping[Region, Report]) -> Epoch | None:
-    """Take the latest report of every member.
+def advance(epoch: Epoch, reports: Mapping[Region, Report], beside: Mapping[Region, Report] = NOBODY) -> Epoch | None:
+    """Take the latest report of every member that carries the paths, and of those beside them.
 
     Reports may come late, twice and in any order: what counts of each is what was true when it was made.
 
     Returns:
         The epoch afterwards; ``None``: other members, or another database of one, so it has to be closed anew.
     """
-    if {region: report.sender for region, report in reports.items()} != dict(epoch.senders):
-        return None
+    for told, before in ((reports, epoch.senders), (beside, epoch.beside)):
+        if {region: report.sender for region, report in told.items()} != dict(before):
+            return None
     if epoch.phase is EpochPhase.SEATING:
         now = {region: report for region, report in reports.items() if region not in epoch.stored}
         now = {region: report for region, report in now.items() if applying_waits(epoch, report) is None}
         second = joined(epoch.second, *(report.met for report in now.values()))
         stored = epoch.stored.union(now)
-        return replace(epoch, stored=stored, second=_among(epoch.senders.values(), second))
+        return replace(epoch, stored=stored, second=_among(epoch.databases, second))
     done = {region for region, report in reports.items() if consuming_waits(epoch, report) is None}
     return replace(epoch, consumed=epoch.consumed | done)
 

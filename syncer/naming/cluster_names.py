@@ -11,35 +11,13 @@ given away and not given another one takes the place of the last of its chain: w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
+from syncer.conflict.cluster_names.places import ARROW, BELOW, KEYED, LISTS
 from syncer.conflict.projection import Document, parse, stored
 from syncer.errors import ValueInvalid
-from syncer.model import MetaPath, ResourceKind
-from syncer.paths import CLUSTERS, classify
-
-_BELOW: Final = f"{CLUSTERS}/"
-_LISTS: Final[Mapping[ResourceKind, tuple[str, ...]]] = {
-    ResourceKind.TENANT: ("allowedClusters",),
-    ResourceKind.NAMESPACE: ("replication_clusters", "allowed_clusters"),
-    ResourceKind.CLUSTER: ("peerClusterNames",),
-    ResourceKind.TOPIC_POLICY: ("replicationClusters",),
-}
-"""Arrays of names of clusters."""
-_KEYED: Final[Mapping[ResourceKind, tuple[str, ...]]] = {
-    ResourceKind.NAMESPACE: (
-        "topicDispatchRate",
-        "subscriptionDispatchRate",
-        "replicatorDispatchRate",
-        "clusterDispatchRate",
-        "clusterSubscribeRate",
-        "publishMaxMessageRate",
-        "latency_stats_sample_rate",
-    ),
-}
-"""Objects with a field for each cluster."""
-_ARROW: Final = "->"
-"""Between the two clusters of a replicator, in the keys of its rates."""
+from syncer.model import MetaPath
+from syncer.paths import classify
 
 
 def closed(given: Mapping[str, str]) -> dict[str, str]:
@@ -104,21 +82,21 @@ class ClusterNames:
             return value
         resource = classify(path)
         kind = None if resource is None else resource.kind
-        if kind is None or not (kind in _LISTS or kind in _KEYED):
+        if kind is None or not (kind in LISTS or kind in KEYED):
             return value
         try:
             document = parse(value)
-            changed = _in_lists(document, _LISTS.get(kind, ()), name) | _in_keys(document, _KEYED.get(kind, ()), name)
+            changed = _in_lists(document, LISTS.get(kind, ()), name) | _in_keys(document, KEYED.get(kind, ()), name)
             return stored(document) if changed else value
         except ValueInvalid:
             return value
 
 
 def _renamed(path: MetaPath, names: Mapping[str, str]) -> MetaPath:
-    if not path.startswith(_BELOW):
+    if not path.startswith(BELOW):
         return path
-    name, slash, rest = path[len(_BELOW) :].partition("/")
-    return MetaPath(f"{_BELOW}{names[name]}{slash}{rest}") if name in names else path
+    name, slash, rest = path[len(BELOW) :].partition("/")
+    return MetaPath(f"{BELOW}{names[name]}{slash}{rest}") if name in names else path
 
 
 def _in_lists(document: Document, fields: tuple[str, ...], name: Callable[[str], str]) -> bool:
@@ -142,4 +120,4 @@ def _in_keys(document: Document, fields: tuple[str, ...], name: Callable[[str], 
 
 
 def _key(key: str, name: Callable[[str], str]) -> str:
-    return _ARROW.join(name(each) for each in key.split(_ARROW))
+    return ARROW.join(name(each) for each in key.split(ARROW))

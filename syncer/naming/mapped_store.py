@@ -57,10 +57,11 @@ class MappedStore:
     async def read_partly(self, paths: Sequence[MetaPath]) -> PartlyRead:
         """Read what the store can tell of, in the order given."""
         here = {self._names.path_here(path): path for path in paths}
-        found, withheld = await read_answerable(self._store, list(here))
+        found, withheld, undecided = await read_answerable(self._store, list(here))
         return PartlyRead(
             {path: self._entry(found[each]) for each, path in here.items() if each in found},
             {here[each]: why for each, why in withheld.items()},
+            {here[each]: self._entry(last) for each, last in undecided.items()},
         )
 
     async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:

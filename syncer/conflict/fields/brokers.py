@@ -14,6 +14,7 @@ from syncer.conflict.fields.table import (
     Tree,
     always_written,
     derived_always,
+    derived_fields,
     known_fields,
     listed,
     parse_version,
@@ -41,7 +42,7 @@ class Brokers:
         What the document proves goes first: one without the fields that a version always writes was not written by it.
         """
         version = VERSIONS[0] if self.version is None else listed(self.version)
-        while version != VERSIONS[0] and not always_written(version, kind) <= document.keys():
+        while version != VERSIONS[0] and not _may_have_written(version, kind, document):
             version = VERSIONS[VERSIONS.index(version) - 1]
         return _trees(version, kind)
 
@@ -59,6 +60,15 @@ def oldest_tree(kind: ResourceKind) -> Tree:
 def newer_fields(kind: ResourceKind, document: Document) -> Document:
     """The fields of a document that the oldest version does not know, nested ones in their objects."""
     return _trees(VERSIONS[0], kind).newer(document)
+
+
+def _may_have_written(version: str, kind: ResourceKind, document: Mapping[str, Any]) -> bool:
+    """Whether a document has all that brokers of a version always write.
+
+    Of what is derived only where it has anything derived at all: whatever passes through a system topic has nothing.
+    """
+    always, derived = always_written(version, kind), derived_fields(kind)
+    return (always - derived if derived.isdisjoint(document) else always) <= document.keys()
 
 
 @cache

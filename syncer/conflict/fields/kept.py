@@ -34,15 +34,21 @@ class KeptFields:
         store: Those that the store was last known to hold.
         gone: Those that it was last known to lack, though nobody removed them.
         owed: Those of another region's value that the next read completes it by: from then on they are gone, or there.
+        excluded: Names of fields that the store has for itself, in order.
+        group: The group's values of these, of those that it has.
+        untold: Names of those of which the stored version tells nothing: it was made here while they were excluded.
     """
 
     store: Document = field(default_factory=dict)
     gone: Document = field(default_factory=dict)
     owed: Document = field(default_factory=dict)
+    excluded: tuple[str, ...] = ()
+    group: Document = field(default_factory=dict)
+    untold: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
-        """Whether there are none."""
+        """Whether there are none by which a value is to be completed."""
         return not (self.store or self.gone or self.owed)
 
 

@@ -250,6 +250,24 @@ def test_a_removed_field_of_4_2_is_believed_of_brokers_of_4_2_alone() -> None:
     assert core("4.0.8").observe(before, entry(value(60)), vouched(1)).acts == ()
 
 
+def test_a_removed_field_of_a_topic_policy_is_believed_of_brokers_that_write_nothing_derived() -> None:
+    """As out of a system topic; a document of the metadata store tells by what it derives who wrote it."""
+    path, expires = PATH_OF_KIND[ResourceKind.TOPIC_POLICY], "subscriptionExpirationTimeInMinutes"
+    for derived, removed in (({}, True), ({f"{expires}Set": False}, True), ({"messageTTLSet": False}, False)):
+        replica = core("4.2.4")
+        less = {"isGlobal": True, "maxProducerPerTopic": 5}
+        first = replica.observe(
+            Register(path=path), replace(entry(encoded({**less, **derived, expires: 9})), path=path), moment()
+        ).register
+        assert first.kept is not None
+        assert first.kept.store[expires] == 9
+        read = replace(entry(encoded({**less, **derived}), "9"), path=path)
+        assert (replica.observe(first, read, moment(1)).need is Need.BROKERS) is removed
+        then = replica.observe(first, read, vouched(1))
+        assert bool([each for each in then.acts if isinstance(each, Publish)]) is removed
+        assert replica.owes(then.register) is not removed
+
+
 def test_a_removal_by_another_region_clears_what_is_kept_here() -> None:
     replica = core()
     gone = replica.observe(THERE_5, entry(value(60)), moment()).register

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from syncer.conflict.cluster_names.disputes import ANY_NAME
 from syncer.conflict.guards import (
+    IN_DISPUTE,
     UNTOLD_TOPICS,
     DeleteWindow,
     Facts,
@@ -22,7 +24,7 @@ from syncer.conflict.guards import (
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.errors import InvariantBroken
-from syncer.model import Millis, ResourceKind, Stamp
+from syncer.model import Millis, Region, ResourceKind, Stamp
 from tests.property.strategies import NOW, PATH_OF_KIND
 from tests.unit.registers import HERE, THERE, X, at, stored, version
 
@@ -252,6 +254,39 @@ def test_no_policy_newly_names_a_cluster_that_is_not_known_here(
 
 def test_nothing_names_no_cluster() -> None:
     assert named_clusters(None) == frozenset()
+
+
+# -- (j) names in dispute
+
+
+@pytest.mark.parametrize(
+    ("kind", "proposed", "doubted", "expected"),
+    [
+        (NAMESPACE, BLUE, {THERE: {"blue"}}, HoldReason.UNKNOWN_CLUSTER),
+        (NAMESPACE, BLUE, {HERE: {"blue"}}, HoldReason.UNKNOWN_CLUSTER),
+        (NAMESPACE, BLUE, {THERE: {"green"}, HERE: {"red"}}, None),
+        (NAMESPACE, BLUE, {Region("elsewhere"): {"blue"}}, None),
+        (NAMESPACE, {**BLUE, "topicDispatchRate": {"green": {}}}, {THERE: {"green"}}, HoldReason.UNKNOWN_CLUSTER),
+        (TENANT, {"allowedClusters": ["blue"]}, {THERE: {"blue"}}, HoldReason.UNKNOWN_CLUSTER),
+        (NAMESPACE, BLUE, {THERE: {ANY_NAME}}, HoldReason.UNKNOWN_CLUSTER),
+        (NAMESPACE, {"replication_clusters": []}, {HERE: {ANY_NAME}}, HoldReason.LEAVES_CLUSTER_OUT),
+        (NAMESPACE, None, {THERE: {"blue"}}, "ask"),
+    ],
+)
+def test_what_names_a_cluster_in_dispute_waits_even_where_it_was_named_before(
+    kind: ResourceKind, proposed: Any, doubted: dict[Region, set[str]], expected: HoldReason | str | None
+) -> None:
+    asked = proposal(kind, {**BLUE, "message_ttl_in_seconds": 1}, proposed)
+    names = {region: frozenset(each) for region, each in doubted.items()}
+    assert reason(replace(asked, facts=replace(asked.facts, doubted=names))) == expected
+
+
+def test_a_name_in_dispute_is_named_and_an_operator_may_decide() -> None:
+    asked = proposal(NAMESPACE, BLUE, BLUE)
+    asked = replace(asked, facts=replace(asked.facts, doubted={THERE: frozenset({"blue"})}))
+    assert examine(asked) == GuardRefusal(HoldReason.UNKNOWN_CLUSTER, f"{IN_DISPUTE}: blue")
+    allowed = replace(asked.register, allowed=asked.known.stamp)
+    assert examine(replace(asked, register=allowed)) is None
 
 
 # -- (e) first contact

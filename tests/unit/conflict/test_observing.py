@@ -486,3 +486,25 @@ def test_local_fields_alone_are_no_change_of_a_namespace() -> None:
     value = encoded({"a": 1, "bundles": {"numBundles": 8}, "deleted": True, "migrated": True})
     outcome = core.observe(first, replace(entry(value, "9"), path=path), moment())
     assert outcome.acts == ()
+
+
+def test_what_nobody_spoke_for_is_a_change_of_this_region_once_it_publishes_the_path() -> None:
+    """Written where the path was only applied, and what the group had instead is lost; the store stands as it stood."""
+    before = register(stored=stored(X, at(5), revision="7"), own=at(5).updated_at_ms)
+    assert before.unspoken
+    same = replica().observe(before, entry(X, "7"), moment(9), publishes=False)
+    assert (same.register, same.acts) == (before, ())
+    outcome = replica().observe(before, entry(X, "7"), moment(9))
+    told = only(outcome, Publish).event
+    assert told.value == X
+    assert told.stamp.updated_at_ms > before.own, "no name is given twice"
+    assert not outcome.register.unspoken
+    assert none_of(replica().observe(outcome.register, entry(X, "7"), moment(9)), Publish)
+
+
+def test_what_nobody_spoke_for_waits_while_the_database_is_rebuilt_or_an_operator_has_asked() -> None:
+    before = register(stored=stored(X, at(5), revision="7"), own=at(5).updated_at_ms)
+    rebuilding = replace(moment(9), rebuilding=True)
+    assert none_of(replica().observe(before, entry(X, "7"), rebuilding), Publish)
+    assert not replace(before, hold=UNREADABLE).unspoken
+    assert not replace(before, wish=Wish.REASSERT).unspoken

@@ -141,3 +141,39 @@ def test_only_a_mere_tombstone_is_forgettable() -> None:
     assert not replace(dead, intent=Intent(batch="1", version=version(None, at(0)), expected=None)).forgettable
     assert not replace(dead, wish=Wish.REASSERT).forgettable
     assert not replace(dead, parked=Parked(reason=ParkReason.STORE_REFUSED, since_ms=UNTIL)).forgettable
+
+
+# -- members that do not carry the paths
+
+
+def apart(told: dict[Region, Report]) -> tuple[dict[Region, Report], dict[Region, Report]]:
+    """The reports of those that carry the paths, and that of who does not."""
+    return {region: told[region] for region in (A, B)}, {C: told[C]}
+
+
+def test_who_does_not_carry_the_paths_is_waited_for_with_none_of_its_reports() -> None:
+    carrying, beside = apart(reports(c={"consumed": {}, "unseated": 9, "oldest_ms": Millis(1)}))
+    epoch = close(carrying, UNTIL, beside)
+    for _ in range(2):
+        after = advance(epoch, carrying, beside)
+        assert after is not None
+        epoch = after
+    assert epoch.phase is EpochPhase.OVER
+
+
+def test_what_it_may_have_said_of_them_before_is_waited_for() -> None:
+    carrying, beside = apart(reports(b={"consumed": {"da": 5, "db": 7, "dc": 8}}))
+    epoch = close(carrying, UNTIL, beside)
+    assert epoch.first["dc"] == 9
+    assert set(epoch.databases) == {"da", "db", "dc"}
+    after = advance(epoch, carrying, beside)
+    assert after is not None
+    assert after.stored == {A}, "b has not consumed what c had given out"
+
+
+def test_who_comes_to_carry_them_or_has_another_database_begins_the_epoch_anew() -> None:
+    carrying, beside = apart(reports())
+    epoch = close(carrying, UNTIL, beside)
+    assert advance(epoch, reports()) is None
+    assert advance(epoch, carrying) is None
+    assert advance(epoch, carrying, {C: replace(beside[C], sender="another")}) is None

@@ -273,5 +273,5 @@ def test_only_a_living_value_of_a_cluster_is_looked_at() -> None:
 
 def test_an_unknown_value_whose_digest_is_made_anew_stays_unknown() -> None:
     before = replace(settled(whole(), at(-9), by=FORMER), known=None)
-    after = replica().observe(before, entry(whole(), "7"), moment()).register
+    after = replica().observe(before, entry(whole(), "7"), moment(), publishes=False).register
     assert after.known is None

@@ -455,3 +455,13 @@ def test_a_document_that_proves_an_older_writer_is_judged_by_what_that_one_knows
     written = {"is_allow_auto_update_schema_with_replicator": None}
     assert "scalableTopicAutoScalePolicy" in five.trees(kind, written).brokers
     assert Brokers().trees(kind, written).brokers == Brokers(parse_version("2.8.0")).trees(kind, written).brokers
+
+
+def test_a_derived_field_proves_something_only_where_documents_have_any() -> None:
+    """Those out of a system topic have none, whoever wrote them; the metadata store has what a broker's JSON has."""
+    kind, of_4_2 = ResourceKind.TOPIC_POLICY, Brokers(parse_version("4.2.4"))
+    known = "subscriptionExpirationTimeInMinutes"
+    assert known in of_4_2.trees(kind, {"isGlobal": True, "maxProducerPerTopic": 5}).brokers
+    assert known not in of_4_2.trees(kind, {"isGlobal": True, "messageTTLSet": False}).brokers
+    assert known in of_4_2.trees(kind, {"messageTTLSet": False, f"{known}Set": False}).brokers
+    assert known not in Brokers(parse_version("4.0.8")).trees(kind, {"isGlobal": True}).brokers

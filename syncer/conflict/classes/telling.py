@@ -1,0 +1,81 @@
+"""Rules of a scope as a region tells them to others, and back: bounded, and checked before they are believed.
+
+One line a rule, in order: the direction, a space, the pattern. A scope's fingerprint is the hash of just this text, so
+rules that were told are known to be those that the fingerprint of the same heartbeat names.
+
+A pattern that was told is matched against paths here, so how long that may take is bounded too: wildcards that can
+share one stretch of text between them in many ways are refused. Prefixes that this version does not know are not: no
+path of this region lies there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from syncer.conflict.scope import Rule, Scope, fingerprint_of
+from syncer.conflict.settings import Direction
+from syncer.errors import PayloadInvalid
+
+RULES_BYTES: Final = 16 * 1024
+"""Of the text; longer ones are told by their fingerprint alone, and such a region is not compared with others."""
+RULES_TOLD: Final = 256
+PATTERN_CHARACTERS: Final = 512
+FREE_WILDCARDS: Final = 3
+"""``**`` in one pattern, and wildcards in one segment, of a pattern that somebody else has written."""
+
+
+def told_rules(scope: Scope) -> str:
+    """The rules as they are told; empty when they are too many, or too long."""
+    text = scope.text
+    return text if _fault(text, scope.rules) is None else ""
+
+
+def scope_told(text: str, fingerprint: str) -> Scope:
+    """The scope that a region has told.
+
+    Args:
+        text: Its rules.
+        fingerprint: Of its scope, as the same message says.
+
+    Raises:
+        PayloadInvalid: They are no rules, are over a bound, or are not those that the fingerprint names.
+    """
+    if len(text.encode(errors="replace")) > RULES_BYTES:
+        raise PayloadInvalid(f"rules of more than {RULES_BYTES} bytes")
+    if fingerprint_of(text) != fingerprint:
+        raise PayloadInvalid(f"rules that are not those of scope {fingerprint[:40]}")
+    rules = tuple(_rule(line) for line in text.split("\n"))
+    if (fault := _fault(text, rules)) is not None:
+        raise PayloadInvalid(fault)
+    return Scope(rules, told=True)
+
+
+def scope_kept(text: str) -> Scope:
+    """The scope of a region's own rules, as its database keeps them: of any length, since no stranger wrote them.
+
+    Raises:
+        PayloadInvalid: They are no rules, as far as this version knows.
+    """
+    return Scope(tuple(_rule(line) for line in text.split("\n")), told=True)
+
+
+def _rule(line: str) -> Rule:
+    direction, space, pattern = line.partition(" ")
+    if not space or direction not in set(Direction):
+        raise PayloadInvalid(f"{line[:80]!r} is no rule of a scope")
+    if not pattern.startswith("/") or pattern.endswith("/") or "//" in pattern or not pattern.isprintable():
+        raise PayloadInvalid(f"{pattern[:80]!r} is no path pattern")
+    return Rule(pattern, Direction(direction))
+
+
+def _fault(text: str, rules: tuple[Rule, ...]) -> str | None:
+    """What of rules nobody would take; ``None``: nothing."""
+    if len(text.encode(errors="replace")) > RULES_BYTES:
+        return f"rules of more than {RULES_BYTES} bytes"
+    if not rules or len(rules) > RULES_TOLD:
+        return f"{len(rules)} rules, where 1 to {RULES_TOLD} can be told"
+    for rule in rules:
+        stars = max(segment.count("*") for segment in rule.pattern.replace("**", "\0").split("/"))
+        if len(rule.pattern) > PATTERN_CHARACTERS or max(stars, rule.pattern.count("**")) > FREE_WILDCARDS:
+            return f"a pattern that is too long, or has too many wildcards: {rule.pattern[:80]!r}"
+    return None

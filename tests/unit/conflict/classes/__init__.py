@@ -1,0 +1,1 @@
+"""Classes of paths that pairs of regions share."""

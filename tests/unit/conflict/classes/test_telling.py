@@ -1,0 +1,74 @@
+"""Rules of a scope, told and read."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.conflict.classes.telling import FREE_WILDCARDS, RULES_BYTES, RULES_TOLD, scope_kept, scope_told, told_rules
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope, fingerprint_of
+from syncer.conflict.settings import Direction
+from syncer.errors import PayloadInvalid
+from syncer.model import MetaPath
+
+PATTERN = "/admin/policies/{}"
+
+
+def test_what_is_told_is_read_as_it_was() -> None:
+    text = told_rules(Scope())
+    assert scope_told(text, Scope().fingerprint).rules == DEFAULT_RULES
+
+
+def test_a_prefix_of_a_newer_version_is_read_and_carries_nothing_here() -> None:
+    text = "both /admin/new-kind/**\nboth /admin/policies/acme"
+    scope = scope_told(text, fingerprint_of(text))
+    assert scope.contains(MetaPath("/admin/policies/acme"))
+    assert not scope.contains(MetaPath("/admin/policies/other"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("both /admin/policies/**\n", "is no rule"),
+        ("sometimes /admin/policies/**", "is no rule"),
+        ("both", "is no rule"),
+        ("both admin", "no path pattern"),
+        ("both /admin/", "no path pattern"),
+        ("both /admin//policies", "no path pattern"),
+        ("both /admin/\x1b[31m", "no path pattern"),
+        ("both /" + "x" * RULES_BYTES, "more than"),
+        ("\n".join(["both /admin/policies/a"] * (RULES_TOLD + 1)), "where 1 to"),
+        ("both /admin/policies/" + "/**" * (FREE_WILDCARDS + 1), "no path pattern"),
+        ("both /admin/policies" + "/**" * (FREE_WILDCARDS + 1), "too many wildcards"),
+        ("both /admin/policies/" + "a*" * (FREE_WILDCARDS + 1), "too many wildcards"),
+        ("both /admin/policies/" + "a" * 600, "too long"),
+    ],
+)
+def test_rules_that_nobody_would_tell_are_refused(text: str, why: str) -> None:
+    with pytest.raises(PayloadInvalid, match=why):
+        scope_told(text, fingerprint_of(text))
+
+
+def test_what_a_region_has_kept_of_its_own_rules_has_no_bounds() -> None:
+    many = [Rule(PATTERN.format(f"{number}{'x' * 600}"), Direction.IGNORE) for number in range(RULES_TOLD + 1)]
+    scope = Scope([*many, Rule(PATTERN.format("a*" * 9), Direction.IGNORE), *DEFAULT_RULES])
+    assert scope_kept(scope.text).rules == scope.rules
+    with pytest.raises(PayloadInvalid, match="is no rule"):
+        scope_kept("sometimes /admin/policies/**")
+
+
+def test_rules_of_another_scope_are_refused() -> None:
+    with pytest.raises(PayloadInvalid, match="not those of scope"):
+        scope_told("both /admin/policies/**", Scope().fingerprint)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (),
+        tuple(Rule(PATTERN.format(number), Direction.BOTH) for number in range(RULES_TOLD + 1)),
+        tuple(Rule(PATTERN.format(f"{number}{'x' * 400}"), Direction.BOTH) for number in range(RULES_TOLD // 4)),
+        (Rule(PATTERN.format("a*" * 9), Direction.BOTH),),
+    ],
+)
+def test_rules_that_nobody_would_take_are_not_told(rules: tuple[Rule, ...]) -> None:
+    assert told_rules(Scope(rules)) == ""

@@ -1,0 +1,1 @@
+"""Names of clusters in documents, as regions tell them, and where these contradict."""
