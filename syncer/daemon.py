@@ -31,6 +31,7 @@ from syncer.config.admin_clients import ConfiguredClusters, broker_probes
 from syncer.config.clusters import audit_schedules, recordings
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
+from syncer.conflict.exclusion.telling import told_exclusions
 from syncer.conflict.replica import Replica
 from syncer.errors import (
     InvariantBroken,
@@ -49,7 +50,7 @@ from syncer.ledgers.recurring.taken import Auditor
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.service.service import MigrationService
 from syncer.model import Millis, Region
-from syncer.replication.core import NamedStore
+from syncer.replication.core import NamedStore, Peculiarities
 from syncer.replication.driver import Driver
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.runtime.backoff import Backoff
@@ -353,6 +354,7 @@ class Daemon:
                 mark_interval_ms=in_ms(self.config.limits.mark_interval),
                 speak_ms=int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN),
                 place=NamedStore(self.config.store.kind, self.config.store_place),
+                peculiar=Peculiarities(self.config.region_names, told_exclusions(self.config.scope.exclusions().rules)),
             )
         )
         return driver

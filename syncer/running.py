@@ -23,6 +23,7 @@ def run(config: Config, config_file: Path | None = None) -> None:
     """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
     if config.api.enabled:
         config.api.exposure()  # before anything is opened: where it is half protected, nothing starts
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
     daemon = Daemon(config, config_file=config_file, auditor=AuditorApart(config))
 
@@ -31,7 +32,6 @@ def run(config: Config, config_file: Path | None = None) -> None:
         await daemon.started.wait()
         gc.collect()
         gc.freeze()
-        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
     notifier = Notifier(daemon)
     beside = []

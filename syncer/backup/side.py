@@ -7,6 +7,7 @@ from collections.abc import Collection
 import anyio.to_thread
 
 from syncer.backup.reading import Backup
+from syncer.conflict.settings import nothing_excluded
 from syncer.conflict.withholding import carried_value
 from syncer.model import Digest, MetaPath, Region
 from syncer.plan.diffing import fingerprint
@@ -30,6 +31,10 @@ class BackupSide:
     def trouble(self) -> str:
         """Why its values are not completed."""
         return "" if self._backup.manifest.completed else NOT_AT_HAND
+
+    def excluded(self, path: MetaPath) -> frozenset[str]:
+        """None: nobody has noted it."""
+        return nothing_excluded(path)
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Read all files."""

@@ -118,14 +118,18 @@ def allowed(names: list[str] | None) -> frozenset[Reason]:
 
 
 @asynccontextmanager
-async def opened(config: Config) -> AsyncIterator[Target]:
+async def opened(config: Config, *, own: bool = False) -> AsyncIterator[Target]:
     """Open the store of a region.
+
+    Args:
+        config: Of the region.
+        own: Excluded fields are read as the store holds them, and not as the group does.
 
     Raises:
         StoreError: It does not answer, or does not let us in.
     """
     store = config.make_store()
-    completion = await anyio.to_thread.run_sync(_completion, config)
+    completion = await anyio.to_thread.run_sync(_completion, config, own)
     try:
         await store.open()
         yield Target(config, store, completion)
@@ -135,15 +139,17 @@ async def opened(config: Config) -> AsyncIterator[Target]:
             await store.close()
 
 
-def _completion(config: Config) -> Completion:
+def _completion(config: Config, own: bool) -> Completion:
     """What completes the values of a region: its daemon's database, if it is here."""
     from syncer.planning.completion import Completion
     from syncer.state.views.region import Views
 
     try:
-        return Completion(Views.open(config.database_url(), Region(config.region)))
+        keeps, trouble = Views.open(config.database_url(), Region(config.region)), ""
     except (ConfigError, StateError) as exc:
-        return Completion(trouble=exc.message, drops=config.settings().brokers is not None)
+        keeps, trouble = None, exc.message
+    settings = config.settings()
+    return Completion(keeps, trouble, drops=settings.brokers is not None, excluded=settings.excluded, own=own)
 
 
 @asynccontextmanager
@@ -247,7 +253,12 @@ async def differ(
         plan_file.write(save, found.plan)
         say(f"wrote {save}; perform it with: syncer plan apply {save}{' --delete' if wish.deletes else ''}")
     document = plan_document(
-        review, compared=found.compared, uncovered=found.uncovered, unknown=found.unknown, scalable=scalable
+        review,
+        compared=found.compared,
+        uncovered=found.uncovered,
+        unshared=found.unshared,
+        unknown=found.unknown,
+        scalable=scalable,
     )
     show_plan(document, review, form)
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE

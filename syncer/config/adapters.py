@@ -116,18 +116,23 @@ def settings_of(field: str, group: str, raw: Mapping[str, Any], defaults: Mappin
 def address_digest(settings: BaseModel, names: Mapping[str, str], topics: Sequence[str] = ()) -> str:
     """Digest of where a store is, by its settings: another one where it was given another address.
 
+    Where topic policies are read elsewhere, a digest of that follows after a ``+``.
+
     Hosts in another order, or one host more, are another address too: that costs a second look at the store, no more.
 
     Args:
         settings: Of the store; those of an adapter that names its address otherwise count as a whole.
         names: Of clusters, by which it is read: by others it is another store.
-        topics: Namespaces whose topic policies are read elsewhere: so it is with others.
+        topics: Namespaces whose topic policies are read elsewhere.
     """
     every = settings.model_dump(mode="json")
     address = {name: every[name] for name in sorted(_ADDRESS & every.keys())} or every
-    further = [*([dict(names)] if names else []), *([list(topics)] if topics else [])]
-    text = json.dumps([type(settings).__name__, address, *further], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    store = _digest([type(settings).__name__, address, *([dict(names)] if names else [])])
+    return f"{store}+{_digest(list(topics))}" if topics else store
+
+
+def _digest(told: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _readable(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

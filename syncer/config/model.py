@@ -38,6 +38,7 @@ from syncer.config.tables import (
 )
 from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
+from syncer.conflict.cluster_names.telling import RegionNames
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
@@ -234,6 +235,12 @@ class Config(Section):
         return ClusterNames(self.cluster_names)
 
     @property
+    def region_names(self) -> RegionNames:
+        """The same as other regions are told of it."""
+        own = tuple(sorted(map(self.names.in_group, self.clusters)))
+        return RegionNames(own=own, table={here: there for here, there in self.cluster_names.items() if here != there})
+
+    @property
     def store_place(self) -> str:
         """Digest of where the store is, and by which names it is read."""
         return adapters.address_digest(
@@ -271,6 +278,7 @@ class Config(Section):
             self.bus_settings,
             self.admin.settings(),
             bounds=bounds,
+            alone=len(self.clusters) <= 1,
             writes=writes,
         )
 
@@ -321,6 +329,7 @@ class Config(Section):
             ties=self.tie_order,
             limits=self.core_limits,
             bus_paths=self.bus_paths,
+            excluded=self.scope.exclusions().at,
             brokers=None if self.store.kind == "sqlite" and self.admin is None else Brokers(),
         )
 
@@ -348,6 +357,7 @@ class Config(Section):
     def repair_terms(self) -> Terms:
         """On what terms a repair begins here; neither store nor bus is looked at."""
         return Terms(
+            region=Region(self.region),
             rules=(self.compiled_scope().fingerprint, self.tie_order.value),
             limits=self.core_limits,
             grace_ms=in_ms(self.limits.tombstone_grace),

@@ -20,6 +20,7 @@ from syncer.bus.trust.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.config.rights import unreadable
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
@@ -129,6 +130,19 @@ class RuleConfig(Section):
     direction: Direction = Field(description="Which way they flow.")
 
 
+class ExcludeConfig(Section):
+    """Fields that this region has for itself."""
+
+    pattern: str = Field(
+        description="As in a rule of the scope: '*' within one segment, '**' across segments.",
+        examples=["/admin/policies/acme/**"],
+    )
+    fields: tuple[str, ...] = Field(
+        description="At the top of the documents there, by the names that Pulsar stores them by.",
+        examples=[["backlog_quota_map", "message_ttl_in_seconds"]],
+    )
+
+
 class ScopeConfig(Section):
     """Which paths take part. The first rule that matches decides; a path that none matches stays out."""
 
@@ -140,14 +154,24 @@ class ScopeConfig(Section):
     clusters: bool = Field(default=False, description="Carry cluster declarations too.")
     isolation_policies: bool = Field(default=False, description="Carry namespace isolation policies too.")
     global_topic_policies: bool = Field(default=False, description="Carry global topic policies kept in the store too.")
+    exclude: tuple[ExcludeConfig, ...] = Field(
+        default=(),
+        description="Fields that are this region's own: changes of them are neither published nor written here.",
+        examples=[[{"pattern": "/admin/policies/acme/**", "fields": ["message_ttl_in_seconds"]}]],
+    )
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         try:
             self.compiled()
+            self.exclusions()
         except ConfigError as exc:
             raise ValueError(f"{exc.message}. {exc.hint}") from exc
         return self
+
+    def exclusions(self) -> Exclusions:
+        """The excluded fields as the core reads them."""
+        return Exclusions([Exclusion(each.pattern, each.fields) for each in self.exclude])
 
     def compiled(self, further: Sequence[Rule] = ()) -> Scope:
         """The rules as the core reads them.

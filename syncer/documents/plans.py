@@ -54,6 +54,11 @@ class PlanDocument(Document):
     different: bool
     compared: int | None = Field(description="Paths that both sides cover; null for a plan read from a file.")
     uncovered: int | None = Field(description="Paths of the other side that this region's scope leaves out.")
+    unshared_paths: int | None = Field(
+        default=None,
+        description="These, and paths here that the other side's scope leaves out: not shared, and no difference; null "
+        "for a plan read from a file.",
+    )
     unknown: list[str] | None = Field(
         default=None,
         description="Sides that were not completed by their daemons' databases: fields that not every version of "

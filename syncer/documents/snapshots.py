@@ -71,6 +71,9 @@ class FieldDocument(Document):
 
     pointer: str = Field(description="JSON pointer (RFC 6901); empty: the whole value.")
     local: bool = Field(description="It belongs to one cluster; no repair touches it.")
+    excluded: bool = Field(
+        default=False, description="A region has it for itself ('scope.exclude'); no repair touches it."
+    )
     values: dict[str, str | None] = Field(description="JSON text by region; null: absent.")
 
 
@@ -97,6 +100,15 @@ class CountsDocument(Document):
 
     name: str
     by_class: dict[str, int]
+
+
+class SharedPathsDocument(Document):
+    """What two regions of a comparison share."""
+
+    regions: list[str] = Field(description="Both, in order of their names.")
+    shared_class: str = Field(description="Label of the paths that both carry, as in 'syncer status'.")
+    shared_paths: int = Field(description="How many living paths of these there are in either region.")
+    unshared_paths: int = Field(description="Living paths that only one of the two carries: not shared, no difference.")
 
 
 class RepairPlanDocument(Document):
@@ -128,6 +140,15 @@ class SnapshotDiffDocument(Document):
         default=None,
         description="Tenants: only what belongs to these is in all of the snapshots, and compared; null: everything.",
     )
+    excluded: int = Field(
+        default=0, description="Paths that differ only in fields that a region has for itself: no difference."
+    )
+    unshared_paths: int = Field(
+        default=0, description="Living paths that only one of all regions carries: not shared, no difference."
+    )
+    pairs: list[SharedPathsDocument] = Field(
+        default=[], description="What each pair of regions shares; empty where all have the same scope."
+    )
     items: list[DifferenceDocument] = Field(description="The first ones in order of the paths; see --limit.")
     plan: RepairPlanDocument | None
     report: str | None
@@ -151,6 +172,10 @@ class SnapshotChangesDocument(Document):
     extent: list[str] | None = Field(
         default=None,
         description="Tenants: only what belongs to these is in both snapshots, and compared; null: everything.",
+    )
+    unshared_paths: int = Field(
+        default=0,
+        description="Paths that one of both scopes leaves out: neither created nor deleted, and not counted otherwise.",
     )
     counts: dict[str, int]
     items: list[ChangedDocument] = Field(description="The first ones in order of the paths; see --limit.")

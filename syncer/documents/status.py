@@ -12,7 +12,7 @@ from pydantic import Field
 from syncer.documents.document import Document
 
 NOT_CARRIED: Final = (
-    "topic policies kept in system topics (__change_events)",
+    "topic policies kept in system topics (__change_events) that [topic_policies] does not select",
     "schemas",
     "subscriptions and their cursors",
     "messages and ledgers",
@@ -80,6 +80,10 @@ class RegionDocument(Document):
     compared: str | None = Field(
         description="How its digest tree and that of this region stand: equal, differs, not-compared, unknown."
     )
+    shared_class: str | None = Field(
+        default=None, description="Label of what both carry, the only paths that are compared; null: not known."
+    )
+    shared_paths: int | None = Field(default=None, description="How many living paths of these there are here.")
     differing_paths: int | None = Field(description="Paths that the last comparison found to differ.")
     equal_at_ms: int | None = Field(description="When both trees were last seen to be equal.")
     member: bool = Field(default=True, description="Whether it counts: it has neither left nor been forgotten.")

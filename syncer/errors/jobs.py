@@ -116,7 +116,7 @@ class SnapshotsIncomparable(SnapshotError):
     """The snapshots were not taken by the same rules, or a region is there twice. Nothing was compared."""
 
     code = "snapshots-incomparable"
-    default_hint = "Take them anew, with the same scope, order of ties and program version in all regions."
+    default_hint = "Take them anew, with the same order of ties and program version in all regions."
 
 
 class SnapshotRefused(SnapshotError):

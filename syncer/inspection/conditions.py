@@ -66,7 +66,14 @@ WEIGHTS: Final = {
     "said-to-be-forgotten": _alarm("ask there why; 'syncer regions admit' there takes it back"),
     "hearsay-void": _alarm("take it back where it was said, as the message tells"),
     # what is not equal, or cannot be
-    "scope-differs": _alarm("give every region the same [scope]", "syncer config show"),
+    "scope-differs": _alarm("upgrade it, or give it fewer rules in [scope]", "syncer config show"),
+    "scope-not-told": _alarm("give this region fewer rules in [scope]", "syncer config show"),
+    "scopes-contradict": _alarm("let one of the two publish in its [scope], the other one apply", "syncer config show"),
+    "names-not-told": _advice("map fewer clusters in [cluster_names]", "syncer config show"),
+    "cluster-names-contradict": _alarm(
+        "mend [cluster_names] of the region whose table is wrong", "syncer config check --connect"
+    ),
+    "cluster-names-unclear": _advice("declare the cluster, or map its name", "syncer config check --connect"),
     "regions-disagree": _alarm("run the same version with the same 'tie_order' everywhere", _REGIONS),
     "not-compared": _alarm("run the same version with the same [scope] everywhere", _REGIONS),
     "comparison-malformed": _alarm("look at the version and the log of that region's daemon", _REGIONS),
@@ -95,6 +102,7 @@ WEIGHTS: Final = {
     "projections-change": _advice("wait until it has read its store"),
     "projections-older": _advice("upgrade who cannot, or forget who is gone for good", _REGIONS),
     "broker-version-newer": _advice("upgrade this program"),
+    "excluded-fields-differ": _advice("make the fields the same here and elsewhere", "syncer diff"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),
     "store-migration-unclear": _alarm("see what stands there, and let the daemon read it"),

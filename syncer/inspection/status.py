@@ -232,6 +232,8 @@ def _peer(
         skew_s=(skew_ms if skew_ms is not None else peer.sent_at_ms - peer.heard_at_ms) / 1000,
         watermark_ms=told.get("watermark"),
         compared=comparison.get("state"),
+        shared_class=comparison.get("class"),
+        shared_paths=comparison.get("shared_paths"),
         differing_paths=comparison.get("differing"),
         equal_at_ms=comparison.get("equal_at_ms"),
         away=away,

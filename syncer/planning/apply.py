@@ -87,7 +87,7 @@ async def perform(
     Args:
         operations: What a review has accepted.
         store: The store, open.
-        scope: Which paths take part; children outside it do not keep a parent alive.
+        scope: Which paths take part; of children outside it only the store can tell, which refuses the parent's delete.
         completion: Of what the store holds; none when not given.
         send: Performs a batch; the store's own ``apply`` when not given.
         report: Hears how far it has come.
@@ -139,12 +139,13 @@ class _Run:
     def fitting(self, operations: Sequence[Operation]) -> int:
         """How many of the next operations one transaction can take; at least one. Deletes of parents go alone."""
         capabilities = self._store.capabilities
-        size = 0
+        size = weight = 0
         for count, operation in enumerate(operations):
             size += _size(operation)
+            weight += capabilities.delete_weight if operation.after is None else 1
             alone = operation.after is None and bool(child_prefixes(operation.path))
             alone = alone or capabilities.alone(operation.path)
-            if count and (alone or not _fits(capabilities, count + 1, size)):
+            if count and (alone or not _fits(capabilities, weight, size)):
                 return count
             if alone:
                 return 1
@@ -195,7 +196,7 @@ class _Run:
             raise stale_at([operation.path], f"{min(children)} was made below it since the plan was made")
 
     async def _write(self, ready: Sequence[Operation], entries: Mapping[MetaPath, Entry | None]) -> None:
-        writes = [_write_of(each, entries.get(each.path)) for each in ready]
+        writes = [_write_of(each, entries.get(each.path), self._completion) for each in ready]
         try:
             written = await self._send(writes)
         except BatchRefused as exc:
@@ -219,9 +220,11 @@ def _standing(
     return operation.standing(whole.get(operation.path))
 
 
-def _write_of(operation: Operation, entry: Entry | None) -> Write:
-    value = operation.written(entry.value if entry is not None and held(entry) else None)
+def _write_of(operation: Operation, entry: Entry | None, completion: Completion) -> Write:
+    present = entry.value if entry is not None and held(entry) else None
+    value = operation.written(present)
     if value is not None:
+        value = completion.written(operation.path, value, present)
         return Put(
             path=operation.path,
             value=value,
@@ -241,7 +244,7 @@ def _told(path: MetaPath, cause: Exception) -> SyncerError:
         case ParentMissing():
             return stale_at([path], "its parent does not exist any more")
         case NotEmpty():
-            return stale_at([path], "something was made below it meanwhile")
+            return stale_at([path], "the store has something below it that the plan does not delete")
         case SyncerError():
             return type(cause)(f"{path}: {cause.message}", hint=cause.hint)
         case _:
@@ -252,8 +255,8 @@ def _size(operation: Operation) -> int:
     return size_of(Put(path=operation.path, value=operation.after or b"", expected=None))
 
 
-def _fits(capabilities: Capabilities, count: int, size_bytes: int) -> bool:
-    return count <= capabilities.max_batch_writes and size_bytes <= capabilities.max_batch_bytes
+def _fits(capabilities: Capabilities, weight: int, size_bytes: int) -> bool:
+    return weight <= capabilities.max_batch_writes and size_bytes <= capabilities.max_batch_bytes
 
 
 def _portions(operations: Sequence[Operation], size: int) -> Iterator[Sequence[Operation]]:

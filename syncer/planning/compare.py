@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from syncer.errors import PreconditionFailed
+from syncer.conflict.classes.pairs import class_of
+from syncer.conflict.fields.own import localized
+from syncer.conflict.projection import parse, stored
+from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
 from syncer.plan.diffing import WholeSides, diff, differing
@@ -22,6 +25,7 @@ class ComparedSides:
         compared: How many paths both sides cover.
         held: How many of these the region holds.
         uncovered: How many the other side holds and the region's scope leaves out.
+        unshared: These, and those that the region holds and the other side's scope leaves out.
         unknown: Sides whose values are not completed: newer fields that they lack were taken to be as on the other one.
     """
 
@@ -29,6 +33,7 @@ class ComparedSides:
     compared: int
     held: int
     uncovered: int
+    unshared: int
     unknown: tuple[str, ...] = ()
 
 
@@ -58,35 +63,54 @@ async def compare(
         only: Look only at paths of which this holds.
 
     Raises:
-        PreconditionFailed: Deletes are wanted, and the other side holds nothing at all.
+        PreconditionFailed: Deletes are wanted, and the other side holds nothing at all of what both cover.
     """
+    shared = class_of(here.scope, there.scope)
 
     def covers(path: MetaPath) -> bool:
         if tenants and tenant_of(path) not in tenants:
             return False
-        return only(path) and here.scope.contains(path) and there.scope.contains(path)
+        return only(path) and shared.contains(path)
 
     theirs = await there.picture()
     ours = await here.picture()
-    if deletes and ours and not theirs and not empty:
+    if deletes and not empty and any(map(shared.contains, ours)) and not any(map(shared.contains, theirs)):
         raise PreconditionFailed(
             f"{there.name} holds nothing, and everything would be deleted: no plan was made",
             hint="Check that the other side is the right one, and that its scope is.",
         )
     paths = list(differing(ours, theirs, covers))
+    held = await here.values(paths)
+    wanted = await there.values(paths)
     plan = diff(
-        await here.values(paths),
-        await there.values(paths),
+        held,
+        {path: _without_own(here, there, path, value, held.get(path)) for path, value in wanted.items()},
         region=here.region,
         source=there.name,
         made_at_ms=now,
         deletes=deletes,
         whole=WholeSides(here=not here.trouble, there=not there.trouble),
     )
+    uncovered = sum(not here.scope.contains(path) for path in theirs)
     return ComparedSides(
         plan=plan,
         compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
         held=sum(map(covers, ours)),
-        uncovered=sum(not here.scope.contains(path) for path in theirs),
+        uncovered=uncovered,
+        unshared=uncovered + sum(not there.scope.contains(path) for path in ours),
         unknown=tuple(side.name for side in (here, there) if side.trouble),
     )
+
+
+def _without_own(here: Side, there: Side, path: MetaPath, value: bytes, present: bytes | None) -> bytes:
+    """A value of the other side, as far as it says anything about this one.
+
+    Fields that either side has for itself are taken to be as they are here. A region's own backup has its own.
+    """
+    names = here.excluded(path) | there.excluded(path)
+    if not names or (present is None and here.region == there.region):
+        return value
+    try:
+        return stored(localized(parse(value), None if present is None else parse(present), names))
+    except ValueInvalid:
+        return value

@@ -6,7 +6,7 @@ version of Pulsar knows is unknown, not removed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Final, Protocol
 
@@ -14,6 +14,10 @@ import anyio.to_thread
 
 from syncer.conflict.completing import completed_value
 from syncer.conflict.fields.kept import KeptFields
+from syncer.conflict.fields.own import limited, localized
+from syncer.conflict.projection import parse, stored
+from syncer.conflict.settings import nothing_excluded
+from syncer.errors import ValueInvalid
 from syncer.model import MetaPath
 
 NOT_AT_HAND: Final = "its daemon's database was not at hand"
@@ -38,13 +42,26 @@ class Completion:
         keeps: The database of its daemon; ``None``: it is not at hand.
         trouble: Why it is not.
         drops: Whether the region has brokers that may drop fields; where it has none, a store is whole by itself.
+        excluded: Fields that are the region's own at a path.
+        own: The values of these are kept as the store holds them, and not as the group does.
 
     Attributes:
+        excluded: The same.
         trouble: The same; empty: what is completed is all that the region goes by.
     """
 
-    def __init__(self, keeps: KeepsFields | None = None, trouble: str = "", *, drops: bool = True) -> None:
+    def __init__(
+        self,
+        keeps: KeepsFields | None = None,
+        trouble: str = "",
+        *,
+        drops: bool = True,
+        excluded: Callable[[MetaPath], frozenset[str]] = nothing_excluded,
+        own: bool = False,
+    ) -> None:
         self._keeps = keeps
+        self.excluded = excluded
+        self._in_group = nothing_excluded if own else excluded
         self.trouble = "" if keeps is not None or not drops else trouble or NOT_AT_HAND
 
     async def of(self, values: Mapping[MetaPath, bytes]) -> dict[MetaPath, bytes]:
@@ -56,8 +73,25 @@ class Completion:
         whole = dict(values)
         if self._keeps is not None and whole:
             kept = await anyio.to_thread.run_sync(partial(self._keeps.kept_at, frozenset(whole)))
-            whole.update((path, completed_value(path, whole[path], fields)) for path, fields in kept.items())
+            for path, fields in kept.items():
+                whole[path] = completed_value(path, whole[path], limited(fields, self._in_group(path)))
         return whole
+
+    def written(self, path: MetaPath, value: bytes, present: bytes | None) -> bytes:
+        """A value as it is to stand in the store: fields that are the region's own stay as they are there.
+
+        Args:
+            path: Where.
+            value: The group's.
+            present: What the store holds; ``None``: nothing, and all of the value is taken.
+        """
+        names = self.excluded(path)
+        if not names or present is None:
+            return value
+        try:
+            return stored(localized(parse(value), parse(present), names))
+        except ValueInvalid:
+            return value
 
     def close(self) -> None:
         """Let go of the database."""

@@ -39,6 +39,10 @@ class Side(Protocol):
         """Why its values are not completed, so that newer fields that they lack are unknown; empty: they are."""
         ...
 
+    def excluded(self, path: MetaPath) -> frozenset[str]:
+        """The fields that are this side's own at a path."""
+        ...
+
     async def picture(self) -> dict[MetaPath, Digest]:
         """Fingerprints of all resources in scope."""
         ...
@@ -75,6 +79,10 @@ class LiveSide:
     def trouble(self) -> str:
         """Why its values are not completed."""
         return self._completion.trouble
+
+    def excluded(self, path: MetaPath) -> frozenset[str]:
+        """The fields that are this region's own at a path."""
+        return self._completion.excluded(path)
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Scan the scope; memory holds a page of values at a time."""

@@ -88,7 +88,7 @@ def bring_in(
             state=RepairState.LOADING,
             regions=tuple(Region(each.region) for each in head.regions),
             taken_at_ms=head.taken_at_ms,
-            rules=(head.scope, head.tie_order),
+            rules=head.rules,
             asked_by=asked.by,
             reason=asked.reason,
             made_at_ms=made_at_ms,

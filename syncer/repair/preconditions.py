@@ -5,13 +5,14 @@ The daemon asks before it tells anything; whoever only looks at a plan asks the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from syncer.conflict.settings import Limits
 from syncer.errors import PreconditionFailed
-from syncer.model import Millis
+from syncer.model import Millis, Region
 from syncer.state.contract.repairs import Repair
 
 _SECOND_MS: Final = 1_000
@@ -22,7 +23,7 @@ class Offer:
     """A repair as a whole.
 
     Args:
-        rules: Fingerprint of the scope and order of ties that its snapshots were compared by.
+        rules: Scopes (as :func:`scopes_text` has them) and order of ties that its snapshots were compared by.
         taken_at_ms: When the oldest of its snapshots was taken.
         paths: How many it names.
         deletes: How many of these are deletes.
@@ -39,11 +40,13 @@ class Terms:
     """What a region asks of a repair.
 
     Args:
+        region: Its id.
         rules: Fingerprint of its scope, and its order of ties.
         limits: Bounds of its guards.
         grace_ms: How long deletes are surely remembered.
     """
 
+    region: Region
     rules: tuple[str, str]
     limits: Limits
     grace_ms: Millis
@@ -55,6 +58,16 @@ class Objection:
 
     why: str
     hint: str
+
+
+def scopes_text(scopes: Mapping[Region, str]) -> str:
+    """By which scopes regions were compared: the fingerprint of all, or those of each as a JSON object.
+
+    Args:
+        scopes: Fingerprints by region.
+    """
+    found = set(scopes.values())
+    return found.pop() if len(found) == 1 else json.dumps(dict(scopes), sort_keys=True)
 
 
 def require_open(repair: Repair) -> None:
@@ -78,7 +91,7 @@ def objections(offer: Offer, terms: Terms, now: Millis, *, old: bool, deletes: b
         deletes: An operator lets pass however much is deleted.
     """
     limits = terms.limits
-    if offer.rules != terms.rules:
+    if offer.rules[1] != terms.rules[1] or not _by_scope(offer.rules[0], terms.region, terms.rules[0]):
         yield Objection(
             "the snapshots were compared by another scope or tie order than this region's",
             "Make the configurations the same, take new snapshots, and compare those.",
@@ -100,6 +113,19 @@ def objections(offer: Offer, terms: Terms, now: Millis, *, old: bool, deletes: b
             f"{limits.max_delete_fraction:.0%}",
             "Look at the plan ('--dry-run'); --allow-deletes lets it pass.",
         )
+
+
+def _by_scope(compared: str, region: Region, scope: str) -> bool:
+    """Whether a region was compared by its scope of now; one that was not compared may have that of any that was."""
+    if compared == scope:
+        return True
+    try:
+        scopes = json.loads(compared)
+    except ValueError:
+        return False
+    if not isinstance(scopes, dict):
+        return False
+    return scopes[region] == scope if region in scopes else scope in scopes.values()
 
 
 def _deletes_too_much(offer: Offer, limits: Limits) -> bool:

@@ -84,9 +84,7 @@ def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
 def refused(found: Preview, terms: Terms, now: Millis, consent: Consent) -> Iterator[Objection]:
     """Why a daemon on these terms would not begin, as far as anybody can tell without asking it."""
     head = found.head
-    offer = Offer(
-        rules=(head.scope, head.tie_order), taken_at_ms=head.taken_at_ms, paths=found.paths, deletes=found.deletes
-    )
+    offer = Offer(rules=head.rules, taken_at_ms=head.taken_at_ms, paths=found.paths, deletes=found.deletes)
     return objections(offer, terms, now, old=consent.old, deletes=consent.deletes)
 
 

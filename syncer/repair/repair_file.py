@@ -23,12 +23,15 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from syncer import local_files
+from syncer.conflict.classes.telling import scope_told
 from syncer.conflict.projection import json_fault
-from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed, ValueRefused
+from syncer.conflict.scope import Scope, fingerprint_of
+from syncer.errors import InvariantBroken, PayloadInvalid, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.paths import checked, classify, tenant_of
 from syncer.planning.plan_file import ValueRecord, record_of
 from syncer.planning.whole_file import whole
+from syncer.repair.preconditions import scopes_text
 
 FORMAT: Final = "pulsar-syncer-repair"
 FORMAT_VERSION: Final = 1
@@ -36,6 +39,9 @@ MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Of one path: a value of a megabyte, escaped, and what stands beside it."""
 HINT: Final = "Make it again with 'syncer snapshot diff --plan FILE'."
 
+
+_LATER: Final = ("tenants", "scopes")
+"""Of a head only where they are needed: older programs know no such field, and refuse the plan."""
 
 Time = Annotated[int, Field(ge=0, lt=1 << 62)]
 
@@ -56,13 +62,15 @@ class Head(_Part):
     """What was compared, and by which rules.
 
     Args:
-        scope: Fingerprint of the scope that all snapshots were taken by.
+        scope: Fingerprint of the scope that all snapshots were taken by; empty where they were taken by different ones.
         tie_order: Who wins at equal times.
         projections: Id of the projection of each kind.
         regions: The snapshots.
         made_at_ms: When they were compared.
         made_by: Program and version.
         tenants: The snapshots hold what belongs to these alone, and so does the plan; ``None``: of everything.
+        scopes: Rules by region, as regions tell them, where these differ: no line names a region that does not
+            carry its path.
     """
 
     format: Literal["pulsar-syncer-repair"] = FORMAT
@@ -74,6 +82,14 @@ class Head(_Part):
     made_at_ms: Time
     made_by: str = ""
     tenants: tuple[str, ...] | None = None
+    scopes: dict[str, str] | None = None
+
+    @property
+    def rules(self) -> tuple[str, str]:
+        """By what it was compared: scopes, and order of ties."""
+        scopes = self.scopes or {}
+        found = {Region(name): fingerprint_of(rules) for name, rules in scopes.items()}
+        return scopes_text(found) if found else self.scope, self.tie_order
 
     @property
     def taken_at_ms(self) -> Millis:
@@ -175,7 +191,7 @@ def _write(file: BinaryIO, head: Head, findings: Iterable[DifferingPath], totals
         seal.update(line)
         file.write(line)
 
-    put(head.model_dump(mode="json", exclude={"tenants"} if head.tenants is None else None))
+    put(head.model_dump(mode="json", exclude={name for name in _LATER if getattr(head, name) is None}))
     for each in findings:
         totals.count(each)
         put(_document(each))
@@ -299,10 +315,22 @@ class RepairFile:
         names = [each.region for each in head.regions]
         if not names or len(set(names)) != len(names):
             raise PlanInvalid(f"{self.path}: its head names no regions, or one of them twice", hint=HINT)
+        if head.scopes is not None and head.scopes.keys() != set(names):
+            raise PlanInvalid(f"{self.path}: its head has rules of other regions than it names", hint=HINT)
         return head
 
+    def _scopes(self, head: Head) -> dict[Region, Scope]:
+        """The scopes of regions that have different ones."""
+        scopes = (head.scopes or {}).items()
+        try:
+            return {Region(name): scope_told(rules, fingerprint_of(rules)) for name, rules in scopes}
+        except PayloadInvalid as exc:
+            raise PlanInvalid(
+                f"{self.path}: its head has rules that nobody can read: {exc.message}", hint=HINT
+            ) from exc
+
     def _findings(self, file: BinaryIO, seal: hashlib._Hash, head: Head) -> Iterator[DifferingPath]:
-        number = 1
+        number, scopes = 1, self._scopes(head)
         while True:
             number += 1
             line = self._line(file)
@@ -322,6 +350,12 @@ class RepairFile:
                     f"{', '.join(f'tenant {name}' for name in head.tenants)}",
                     hint=HINT,
                 )
+            for region in (finding.found_in, *finding.losers) if scopes else ():
+                if region not in scopes or not scopes[region].carries_resource(finding.path):
+                    raise PlanInvalid(
+                        f"{self.path}, line {number}: {region} does not carry {finding.path}, by the rules in its head",
+                        hint=HINT,
+                    )
             self.totals.count(finding)
             yield finding
 

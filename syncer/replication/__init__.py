@@ -35,7 +35,8 @@ What must hold between them:
 * An event is on the bus only after its register and its outbox row are stored together; so after a crash it is
   published again, under the same number. A path whose event waits there is not written meanwhile.
 * A batch is sent only after its intents are stored, carries the fence in front of it, and leaves its receipt in the
-  fence. Receipts tell landed from lost after a crash; every write is conditional on what was read.
+  fence. Receipts tell landed from lost after a crash; every write is conditional on what was read. What nobody can tell
+  yet is named by the fence, its intents stay open, and what follows it goes on.
 * A delivery is acknowledged only after what it says is folded, held or set aside, and that is stored.
 * A local change is stamped only by a read that a later read of the fence has found to be ours.
 * Memory takes over what a transaction has stored once it is committed, and not before:

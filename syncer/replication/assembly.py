@@ -28,6 +28,7 @@ from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.part import Recovery
 from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.telemetry import Telemetry
+from syncer.replication.uncompared import Uncompared
 from syncer.replication.unit_of_work import UnitsOfWork
 from syncer.stores.contract import Capabilities
 
@@ -82,7 +83,10 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         recovery=recovery,
         watch=StoreWatch(alive_until=identity.alive_until, gap_floor=identity.alive_until),
         writes=WriteQueue(
-            max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes, alone=capabilities.alone
+            max_writes=capabilities.max_batch_writes,
+            max_bytes=capabilities.max_batch_bytes,
+            delete_weight=capabilities.delete_weight,
+            alone=capabilities.alone,
         ),
         deletes=DeleteWindow(settings.limits),
     )
@@ -131,13 +135,17 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         inbound=inbound,
     )
     units.followers.append(antientropy.follow)
+    units.count_carried = antientropy.count_carried
     units.listeners += [recovery.on_commit, local.on_commit]
     recovery.progress.published = identity.last_sequence
     group.evidence.until_ms = identity.heard_until
     with core.state.transaction() as tx:
         group.recall(tx)
+        antientropy.sum_what_is_shared()
         antientropy.tree_state.load(tx)
-    core.rescoped = antientropy.tree_state.of_another_scope and identity.first_scan_done
+    if antientropy.tree_state.of_another_scope and identity.first_scan_done:
+        sums = antientropy.tree_state
+        core.uncompared = Uncompared(rules=True, former=sums.former, unkept=sums.rules_unkept)
     return Parts(
         core=core,
         telemetry=telemetry,
@@ -165,6 +173,7 @@ def begin_anew(parts: Parts, asked: BeginAnew) -> None:
     parts.antientropy.begin_anew()
     parts.gc.begin_anew()
     with parts.core.state.transaction() as tx:
+        parts.antientropy.sum_what_is_shared()
         parts.antientropy.tree_state.load(tx)
         rebuild.renewed(parts.recovery, tx, asked)
     rebuild.begun(parts.recovery)

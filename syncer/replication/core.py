@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from syncer.conflict.cluster_names.telling import NO_NAMES, RegionNames
+from syncer.conflict.exclusion.telling import NOTHING_TOLD, Told
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Millis
 from syncer.paths import fence_path
 from syncer.replication.fence import HeldFence
+from syncer.replication.uncompared import NOTHING_UNCOMPARED, Uncompared
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.state import State
 
@@ -30,6 +33,21 @@ class NamedStore(NamedTuple):
 
 
 NOWHERE: Final = NamedStore()
+
+
+class Peculiarities(NamedTuple):
+    """In what this region differs from others by its configuration, as it tells them.
+
+    Args:
+        names: What it calls clusters.
+        excluded: Fields that are its own.
+    """
+
+    names: RegionNames = NO_NAMES
+    excluded: Told = NOTHING_TOLD
+
+
+NO_PECULIARITIES: Final = Peculiarities()
 
 
 @dataclass(slots=True)
@@ -67,9 +85,11 @@ class Core:
         fence_unverified: The watch has had a gap since the fence was last read: until then nothing is written.
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
         place: The store as the configuration names it.
+        peculiar: In what this region differs from others by its configuration.
+        renaming: The store is another one, or read by other names, and not all that differs by that is published yet.
         going_over: How far it is with going over to another projection.
-        rescoped: The rules of the scope are others than before, and not all that they select was compared yet.
-        moved: The fence was written into a store at another address, and not all of this one was compared yet.
+        uncompared: In what the store, or the look at it, is another one, and not all of it was compared since.
+        still_excluded: Paths with fields that are excluded by no rule any more, and differ from the group's.
     """
 
     replica: Replica
@@ -81,9 +101,11 @@ class Core:
     fence_unverified: bool = False
     floor: Millis = Millis(0)
     place: NamedStore = NOWHERE
+    peculiar: Peculiarities = NO_PECULIARITIES
+    renaming: bool = False
     going_over: GoingOver = field(default_factory=GoingOver)
-    moved: bool = False
-    rescoped: bool = False
+    uncompared: Uncompared = NOTHING_UNCOMPARED
+    still_excluded: set[MetaPath] = field(default_factory=set)
 
     @property
     def fence_path(self) -> MetaPath:

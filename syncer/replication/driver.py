@@ -22,7 +22,7 @@ from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
-from syncer.errors import Fenced, InvariantBroken
+from syncer.errors import Fenced
 from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.operations.contract import OF_MIGRATIONS, OF_MOVE_RUNS
 from syncer.paths import scaffold
@@ -33,7 +33,7 @@ from syncer.replication.control import heartbeat, operations, repair
 from syncer.replication.control.effects import Effect
 from syncer.replication.control.report import report as report_of
 from syncer.replication.core import Core
-from syncer.replication.fence import Fence, HeldFence, moved, raised
+from syncer.replication.fence import Fence, raised
 from syncer.replication.gc import collector, gap_fill
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound import isolation, prefetch
@@ -43,11 +43,11 @@ from syncer.replication.inbound.quarantine import keep_misfits
 from syncer.replication.local import apply, broker_versions, full_scan, going_over, observe, topic_checks
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
-from syncer.replication.local.observe import ReadPlan
+from syncer.replication.local.observe import Answers, ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
 from syncer.replication.overtaken import keep_overtaken
-from syncer.replication.recovery import rebuild, rollback_detection
+from syncer.replication.recovery import rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.status import DriverStatus
@@ -100,7 +100,7 @@ class Driver(DriverStatus):
 
     # -- becoming the writer
 
-    def raise_fence(self, entry: Entry | None, fresh_id: str) -> Put:
+    def raise_fence(self, entry: Entry | None, fresh_id: str, now: Millis) -> Put:
         """The write that makes this daemon the region's writer; the store id is kept before it goes out.
 
         Raises:
@@ -113,12 +113,13 @@ class Driver(DriverStatus):
             begin_anew(self._parts, BeginAnew(reason, present))
         elif not another:
             rebuild.begin_quiet(self._recovery)
-        self._core.moved = moved(present, self._core.place.at)
+        self._core.uncompared = self._core.uncompared.in_store_of(present, self._core.place.at)
+        self._core.renaming = self._core.uncompared.place
         rebuilding = rebuild.phase_of(self._recovery) is Phase.HEARING
-        fence = raised(entry, self._core.identity, fresh_id, rebuilding=rebuilding)
+        fence = raised(entry, self._core.identity, fresh_id, now, rebuilding=rebuilding, at=self._core.place.at)
         with self._core.state.transaction() as tx:
             self._core.identity = tx.set_identity(mark=fence.mark)
-            if self._core.moved:
+            if self._core.uncompared.place:
                 tx.forget_revisions()  # those of another store say nothing, even where they are equal
         self._recovery.progress.tried.add(fence.number)
         self._recovery.progress.fresh |= present is None
@@ -137,7 +138,9 @@ class Driver(DriverStatus):
         with self._core.state.transaction() as tx:
             landed = fence.landed[-1] if fence.landed else self._core.identity.landed or "0.0"
             self._core.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
-        return apply.settle_former(self._local, fence, now)
+        settled = apply.settle_former(self._local, fence, now)
+        rescoping.settle(self._recovery, now)
+        return settled
 
     # -- the watch
 
@@ -207,9 +210,11 @@ class Driver(DriverStatus):
         """Paths to read now, the fence last."""
         return observe.plan_reads(self._local, limit)
 
-    def take_answers(self, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
+    def take_answers(
+        self, plan: ReadPlan, answers: Answers, now: Millis, undecided: Answers = observe.ALL_DECIDED
+    ) -> None:
         """Decide by the answers of a plan."""
-        observe.take_answers(self._local, plan, answers, now)
+        observe.take_answers(self._local, plan, answers, now, undecided)
 
     def give_up(self, plan: ReadPlan) -> None:
         """The store did not answer a plan."""
@@ -281,24 +286,24 @@ class Driver(DriverStatus):
     def probe_lost(self, entry: Entry | None) -> Put | None:
         """The answer of a transaction was lost: the fence, rewritten so that it cannot land later; ``None``: it landed.
 
+        Where that cannot be told yet, the fence names the batch.
+
         Raises:
             Fenced: The fence is not ours any more.
         """
-        observe.check_fence(self._local, entry, self._core.fence)
-        batch = self._local.writes.head
-        if entry is None or batch is None:
-            raise InvariantBroken("a lost answer without a batch")
-        fence = Fence.decode(entry.value)
-        self._core.fence = HeldFence(fence, entry.revision)
-        if batch.number in fence.landed:
-            return None
-        return apply.fence_write(self._local, self._core.fence, fence)
+        return apply.probe_lost(self._local, entry)
 
     def lost(self, batch: Batch, rewritten: Written | None, now: Millis) -> None:
-        """What became of a transaction whose answer was lost: landed, or, the fence being rewritten, never to land."""
+        """What became of a transaction whose answer was lost: landed, or, the fence being rewritten, never to land.
+
+        Or that cannot be told yet: its paths wait, and it is told by a later read of the fence.
+        """
         if rewritten is not None and self._core.fence is not None:
             apply.hold_fence(self._local, self._core.fence.fence, rewritten)
-        apply.lost(self._local, batch, applied=rewritten is None, now=now)
+        if rewritten is not None and batch.untold:
+            apply.put_aside(self._local, batch)
+        else:
+            apply.lost(self._local, batch, applied=rewritten is None, now=now)
 
     # -- a migration of the store
 
@@ -358,7 +363,7 @@ class Driver(DriverStatus):
         progress = self._recovery.progress
         if self._group.paused is not None or self._core.observing or self.hearing:
             return []
-        if progress.unheard or progress.lost is not None:
+        if progress.unheard or progress.lost is not None or self._group.names_untold:
             return []
         with self._core.state.transaction() as tx:
             return tx.outbox(limit, after)
@@ -403,7 +408,7 @@ class Driver(DriverStatus):
     @property
     def comparing(self) -> bool:
         """Whether :meth:`compare` has something to do at once."""
-        return self._antientropy.tree_state.busy or self._antientropy.exchanges.busy
+        return self._antientropy.busy
 
     def compare(self, now: Millis) -> list[TreeMessage | Control]:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""
@@ -449,6 +454,7 @@ class Driver(DriverStatus):
         quotas.weigh(self._rooms, now)
         collector.work(self._gc, now)
         gap_fill.work(self._gc, now)
+        self._local.clusters.doubt(self._group.names.doubted)
         if self._local.clusters.grew:
             apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)

@@ -12,13 +12,15 @@ from typing import Final
 import orjson
 
 from syncer.errors import PreconditionFailed, ValueInvalid
-from syncer.model import Revision
+from syncer.model import Millis, Revision
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import Entry
 
 RECEIPTS: Final = 8
 """Receipts kept in the fence; more batches than that are never open at once."""
+BETWEEN: Final = "between"
+"""In the place of an address: not all of the store was compared since it was given another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class Fence:
     """Content of the fence node.
 
     Args:
-        number: Rises with each daemon that becomes active.
+        number: Rises with each daemon that becomes active; after a rebuild it is a time, in seconds since the epoch.
         database_id: Sidecar database of the writer.
         generation: Generation of that database.
         store_id: Made once per store; tells this store from another one at the same address.
@@ -35,7 +37,11 @@ class Fence:
         mark: Rises each time the writer notes here that its database has gone on, see :mod:`.marking`.
         joining: The region was new, and no person had let it take part.
         at: Digest of the address of the store that was last compared whole; empty: none was told. In a store that was
-            copied to another place it is that of the former one.
+            copied to another place it is that of the former one, and :data:`BETWEEN` until all was compared there.
+        untold: Ids of batches of which the writer has not been told yet whether they were applied: their paths wait,
+            nothing else does. One that is read with the fence no more is settled.
+        found: Of those that are settled, the ones that were found to have been applied. Read with the fence, and never
+            written.
     """
 
     number: int
@@ -47,6 +53,8 @@ class Fence:
     mark: int = 0
     joining: bool = False
     at: str = ""
+    untold: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -61,6 +69,8 @@ class Fence:
                 "mark": self.mark,
                 **({"joining": True} if self.joining else {}),
                 **({"at": self.at} if self.at else {}),
+                **({"untold": self.untold} if self.untold else {}),
+                **({"found": self.found} if self.found else {}),
             }
         )
 
@@ -83,6 +93,8 @@ class Fence:
                 mark=int(document.get("mark", 0)),
                 joining=document.get("joining") is True,
                 at=str(document.get("at", "")),
+                untold=tuple(str(batch) for batch in document.get("untold", ())),
+                found=tuple(str(batch) for batch in document.get("found", ())),
             )
         except (ValueError, KeyError, TypeError) as exc:
             raise ValueInvalid(
@@ -93,6 +105,18 @@ class Fence:
     def landing(self, batch: str) -> Fence:
         """The fence with one more receipt."""
         return replace(self, landed=(*self.landed, batch)[-RECEIPTS:], joining=False)
+
+    def doubting(self, batch: str) -> Fence:
+        """The fence with one more batch of which it cannot be told yet whether it was applied."""
+        return replace(self, untold=(*self.untold, batch))
+
+    def as_noted(self, held: Fence) -> Fence:
+        """The fence as just read, with its batches as the writer has noted them: what becomes of others comes apart.
+
+        Args:
+            held: As the writer holds it.
+        """
+        return replace(self, landed=held.landed, untold=held.untold, found=())
 
     def rollback_counter(self, identity: Identity) -> Fence:
         """The fence with the latest mark that the writer's database has given out."""
@@ -132,28 +156,41 @@ class HeldFence:
         return seen if ours else None
 
 
-def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:
+def raised(
+    entry: Entry | None, identity: Identity, fresh_id: str, now: Millis, *, rebuilding: bool, at: str = ""
+) -> Fence:
     """The fence that a daemon writes to become the writer of its region.
+
+    Its number is one higher. A database that takes the place of another one may find the fence of a store that was put
+    back from a backup, and numbers above it were given out. Messages in topics name them, of this very store: a lower
+    one of now would not count after those. So its number is no lower than the seconds since the epoch, which no daemon
+    comes to that raises a fence less than once a second.
 
     Args:
         entry: The fence node as just read, ``None`` when there is none.
         identity: What the daemon's own database says of itself.
         fresh_id: An id for a store that has none yet.
+        now: The region's clock. Units: milliseconds.
         rebuilding: This database takes the place of the one that the fence names.
+        at: Digest of the address, with the names by which the store is read; empty: nobody has said it.
 
     Raises:
         PreconditionFailed: This is another store than before, or another database wrote this fence.
     """
     present = _present(entry, identity, fresh_id, rebuilding=rebuilding)
+    number = present.number + 1
     return replace(
         present,
-        number=present.number + 1,
+        number=max(number, now // 1000) if rebuilding else number,
         database_id=identity.database_id,
         generation=identity.generation,
         epoch=identity.epoch,
         landed=present.landed if present.database_id == identity.database_id else (),
+        untold=present.untold if present.database_id == identity.database_id else (),
+        found=(),
         mark=max(present.mark, identity.mark) + 1,
         joining=identity.paused == JOINING,
+        at=at if entry is None else BETWEEN if moved(present, at) else present.at,
     )
 
 
@@ -165,6 +202,18 @@ def moved(present: Fence | None, at: str) -> bool:
         at: Digest of the address at which it was found.
     """
     return present is not None and bool(present.at) and bool(at) and present.at != at
+
+
+def policies_moved(present: Fence | None, at: str) -> bool:
+    """Whether topic policies may have been read of another place than they are now, in a store that has moved.
+
+    Args:
+        present: As it stands in the store.
+        at: Digest of the address at which it was found.
+    """
+    if present is None or not moved(present, at):
+        return False
+    return present.at == BETWEEN or present.at.partition("+")[2] != at.partition("+")[2]
 
 
 def _present(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:

@@ -10,7 +10,7 @@ from syncer.bus.trust.signing import Keyring
 from syncer.model import MetaPath, Millis, Region
 from syncer.replication import overtaken
 from syncer.replication.assembly import Parts
-from syncer.replication.core import NOWHERE, NamedStore
+from syncer.replication.core import NO_PECULIARITIES, NOWHERE, NamedStore, Peculiarities
 from syncer.stores.topic_policies import TopicPoliciesStanding
 
 
@@ -31,6 +31,7 @@ class Equipment:
         mark_interval_ms: At most one mark of the rollback counter is set in so long.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
         place: The store as the configuration names it.
+        peculiar: In what this region differs from others by its configuration.
     """
 
     keyring: Keyring
@@ -45,6 +46,7 @@ class Equipment:
     mark_interval_ms: int
     speak_ms: int
     place: NamedStore = NOWHERE
+    peculiar: Peculiarities = NO_PECULIARITIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ class DriverStatus:
         self._recovery.takes_over = equipment.takes_over
         self._recovery.begun_on_hearsay = equipment.begun_on_hearsay
         self._recovery.speak_ms = equipment.speak_ms
-        self._core.place = equipment.place
+        self._core.place, self._core.peculiar = equipment.place, equipment.peculiar
         if not equipment.may_be_old:
             self._recovery.quiet_ms = 0
         self._local.rollback_counter.interval_ms = equipment.mark_interval_ms

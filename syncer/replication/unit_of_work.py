@@ -62,12 +62,14 @@ class UnitsOfWork:
         core: The region's own replica.
         telemetry: What is counted of them.
         followers: What is kept in step with the registers, in their very transactions.
+        count_carried: How many paths in scope live, as far as the group knows; ``None``: they are not counted yet.
         listeners: Who is told what was committed, in this order.
     """
 
     core: Core
     telemetry: Telemetry
     followers: list[Callable[[Transaction, list[Change]], Settle]] = field(default_factory=list)
+    count_carried: Callable[[], int | None] = lambda: None
     listeners: list[Callable[[Committed], None]] = field(default_factory=list)
 
     def begin(self, transaction: Transaction, now: Millis) -> UnitOfWork:
@@ -111,9 +113,15 @@ class UnitOfWork:
         return self._registers[path]
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child that this very unit has found alive."""
+        """Of these paths, those with a child in scope that lives, or that this very unit has found alive."""
         born = [path for path in self._changed if self._registers[path].stored_alive]
-        return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in born)}
+        found = {path for path in paths if any(child.startswith(child_prefixes(path)) for child in born)}
+        return found | self._tx.parents_of_living(paths, self._core.scope.contains)
+
+    def count_alive(self) -> int:
+        """How many paths in scope the store was last known to hold; too many, while a new scope is not counted yet."""
+        alive, carried = self._tx.count_alive(), self._units.count_carried()
+        return alive if carried is None else min(alive, carried)
 
     @property
     def changed(self) -> tuple[MetaPath, ...]:

@@ -56,7 +56,7 @@ def telling(state: SqlState, *, repairs: bool = True) -> Iterator[Driver]:
     with state.transaction() as tx:
         tx.set_identity(first_scan_done=True, generation=1)
     driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
-    raised = driver.raise_fence(None, "a store")
+    raised = driver.raise_fence(None, "a store", now())
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), now())
     parts_of(driver).recovery.progress.unheard.clear()
 

@@ -15,10 +15,10 @@ from syncer.bus.wire.codec import encode
 from syncer.bus.wire.messages import Said, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, listing_body
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.paths import PARTITIONED_TOPICS, RESOURCE_GROUPS
-from syncer.replication.antientropy.tree_state import label_of
 from tests.hostile.group import Member
 from tests.hostile.scene import Scene
 from tests.shell.region import NAMESPACE, TENANT, tenant

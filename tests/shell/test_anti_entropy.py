@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 
 from syncer.bus.wire.messages import TreeMessage
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.scope import Scope
 from syncer.model import Region
 from syncer.replication.antientropy.exchanges import Pace
-from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import POLL_S, Site, active, equal, path_of, tenant, until

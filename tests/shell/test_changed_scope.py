@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncer.conflict.register import HoldReason
+from syncer.model import MetaPath
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
 from tests.shell.region import Site, active, path_of, tenant, until
@@ -17,8 +18,17 @@ def scope(*patterns: str) -> dict[str, Any]:
     return {"rules": [{"pattern": pattern, "direction": "both"} for pattern in patterns]}
 
 
+def without(*tenants: str) -> dict[str, Any]:
+    """All but some tenants, by three rules each, as an operator opts them out."""
+    places = (f"{prefix}/{name}{below}" for name in tenants for prefix, below in PLACES)
+    return {"rules": [*({"pattern": place, "direction": "ignore"} for place in places), *WIDE["rules"]]}
+
+
+PLACES: Final = (("/admin/policies", ""), ("/admin/policies", "/**"), ("/admin/partitioned-topics", "/**"))
 WIDE: Final = scope("/admin/policies/**")
 NARROW: Final = scope(str(IN))
+SPACE: Final = MetaPath("/admin/policies/acme/orders")
+TOPIC: Final = MetaPath("/admin/partitioned-topics/acme/orders/persistent/invoices")
 
 
 def scanned(site: Site) -> bool:
@@ -57,3 +67,84 @@ async def test_what_was_deleted_while_it_was_out_of_scope_is_held_when_it_comes_
             await until(lambda: west.get(IN) is None, "from then on a delete is a delete again")
         assert west.get(OUT) is not None
         assert len(changes_on(bus_file)) == published + 1
+
+
+async def test_a_child_that_left_the_scope_brings_no_parent_back(make_site: MakeSite) -> None:
+    """Nobody reads it any more, so nobody would ever learn that it is gone, and each delete be taken back for it."""
+    limits = {"park_grace": "1s"}
+    both = scope("/admin/policies/**", "/admin/partitioned-topics/**")
+    east, west = make_site("east", scope=both, limits=limits), make_site("west", scope=both, limits=limits)
+    async with east.running():
+        await active(east)
+        async with west.running():
+            await active(west)
+            east.writer.put(path_of("acme"), tenant("a"))
+            east.writer.put(SPACE, b'{"replication_clusters":["east","west"]}')
+            east.writer.put(TOPIC, b'{"partitions":2}')
+            await until(lambda: west.get(TOPIC) is not None, "all three are carried")
+        async with west.running(scope=WIDE):
+            await active(west)
+            await until(lambda: scanned(west), "all was compared")
+            for site in (east, west):
+                site.writer.delete(TOPIC)
+            await until(lambda: east.status().outbox.depth == 0, "its delete is told")
+            east.writer.delete(SPACE)
+            await until(lambda: west.get(SPACE) is None, "the delete arrives")
+            assert west.status().counts.parked == 0
+        assert east.get(SPACE) is None
+
+
+async def test_of_what_has_left_the_scope_nothing_counts_for_the_share_of_deletes(make_site: MakeSite) -> None:
+    limits = {"min_deletes": 2, "max_delete_fraction": 0.1}
+    inside = [path_of(f"inside-{number}") for number in range(4)]
+    outside = [path_of(f"outside-{number}") for number in range(40)]
+    east, west = make_site("east", scope=WIDE, limits=limits), make_site("west", scope=WIDE)
+    async with west.running():
+        await active(west)
+        async with east.running():
+            await active(east)
+            for path in (*inside, *outside):
+                east.writer.put(path, tenant("a"))
+            await until(lambda: all(west.get(path) is not None for path in (*inside, *outside)), "all are carried")
+        async with east.running(scope=scope("/admin/policies/inside-*")):
+            await active(east)
+            await until(lambda: scanned(east), "all was compared")
+            for path in inside:
+                east.writer.delete(path)
+            await until(lambda: east.status().counts.holds > 0, "a person is asked: they are all that it carries")
+            await until(lambda: east.status().outbox.depth == 0, "what is not held is told")
+        assert sum(west.get(path) is None for path in inside) <= 2
+
+
+async def test_what_comes_into_a_scope_that_is_too_long_to_be_told_is_met_at_first(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    """More rules than any other region takes: the region's own database has them all the same."""
+    others, came, gone = [f"other-{number}" for number in range(90)], path_of("came"), path_of("gone")
+    east, west = make_site("east", scope=without(*others)), make_site("west", scope=WIDE)
+    async with west.running():
+        await active(west)
+        async with east.running(scope=without("came", "gone", *others)):
+            await active(east)
+            for path in (came, gone, IN):
+                west.writer.put(path, tenant("group"))
+            await until(lambda: east.get(IN) is not None, "what is in scope is carried")
+            await until(lambda: {came, gone} <= {change.path for change in changes_on(bus_file)}, "it is told")
+            west.writer.delete(gone)
+            for path in (came, gone):
+                east.writer.put(path, tenant("of old"))
+            await until(lambda: sum(change.path == gone for change in changes_on(bus_file)) == 2, "it is deleted")
+            await until(lambda: scanned(east), "all was compared")
+        published = len(changes_on(bus_file))
+        async with east.running():
+            await active(east)
+            await until(lambda: scanned(east), "all was compared")
+            await until(lambda: len(changes_on(bus_file)) == published + 2, "what it brings is told")
+            assert all(change.stamp.is_baseline for change in changes_on(bus_file)[published:])
+            west.writer.put(came, tenant("newer"))
+            await until(lambda: east.status().counts.holds == 1, "a person is asked")
+            (hold,) = east.ask(lambda views: views.holds(9, None))
+            assert (hold.path, hold.hold.reason) == (came, HoldReason.FIRST_CONTACT)
+            await until(lambda: west.status().counts.conflicts == 2, "what was brought is kept beside")
+            assert west.get(came) == tenant("newer")
+            assert (west.get(gone), west.get(IN)) == (None, east.get(IN))

@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
+from syncer.replication.group.participation import NAMES_CONTRADICT as CONTRADICT
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant, until
 
 SPACE: Final = MetaPath("/admin/policies/acme/orders")
 HERE: Final = {"pulsar-e": "east", "pulsar-w": "west"}
+SWAPPED: Final = {"pulsar-e": "west", "pulsar-w": "east"}
 
 
 def policies(*clusters: str, **more: Any) -> bytes:
@@ -51,7 +53,7 @@ async def test_each_region_has_its_own_names_and_the_group_has_one(make_site: Ma
         assert held(east)["replication_clusters"] == ["east", "west"]
         assert held(east)["topicDispatchRate"].keys() == {"east"}
         assert all(b"pulsar-" not in (each.value or b"") for each in changes_on(bus_file)), "told by the group's names"
-        assert (east.status().counts.due, west.status().counts.due) == (0, 0)
+        await until(lambda: (east.status().counts.due, west.status().counts.due) == (0, 0), "nothing is left to do")
         published = len(changes_on(bus_file))
         east.writer.put(SPACE, policies("east", message_ttl_in_seconds=3))
         await until(lambda: west.status().counts.holds == 1, "who leaves this cluster out is asked about")
@@ -75,3 +77,53 @@ async def test_another_mapping_is_another_way_to_read_the_store(make_site: MakeS
             await until(lambda: held(east).get("replication_clusters") == ["east", "west"], "told by its right name")
             await until(lambda: east.status().counts.holds == 0, "and nothing waits for anybody")
         assert west.get(SPACE) == before, "a mapping writes nothing here"
+
+
+async def test_a_table_changed_in_one_region_alone_writes_nothing_wrong_and_loses_nothing(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    """Every name is known everywhere, so that only what regions tell of their own clusters shows the mistake."""
+    east, north, west = make_site("east"), make_site("north"), west_of(make_site)
+    far, near = MetaPath("/admin/policies/acme/far"), MetaPath("/admin/policies/acme/near")
+    async with east.running(), north.running():
+        await active(east, north)
+        async with west.running():
+            await active(west)
+            east.writer.put(path_of("acme"), tenant("a", allowedClusters=["east", "north", "west"]))
+            for path in (SPACE, far, near):
+                east.writer.put(path, policies("east", "north", "west", message_ttl_in_seconds=1))
+            await until(
+                lambda: all(held(site, path) for site in (north, west) for path in (SPACE, far, near)), "it is shared"
+            )
+            await until(lambda: not any(each.status().counts.due for each in (east, north, west)), "all have it")
+        before = {(site.name, path): site.get(path) for site in (east, north, west) for path in (SPACE, far, near)}
+        async with west.running(cluster_names=SWAPPED):
+            await active(west)
+            await until(lambda: all(CONTRADICT in each.conditions() for each in (east, north, west)), "all say so")
+            await until(
+                lambda: {SPACE, far, near} <= set(east.holds()) and {SPACE, far, near} <= set(north.holds()),
+                "what the west has published by other names waits",
+            )
+            assert {str(row.hold.reason) for row in east.holds().values()} == {"unknown-cluster"}
+            east.writer.put(near, policies("east", "north", "west", message_ttl_in_seconds=3))
+            await until(lambda: near in west.holds(), "what comes in waits there, too")
+        now = {(site.name, path): site.get(path) for site in (east, north, west) for path in (SPACE, far, near)}
+        del before["east", near], now["east", near]
+        assert now == before, "nothing is written by a name that nobody can tell the meaning of"
+        async with west.running():
+            await active(west)
+            await until(
+                lambda: not any(CONTRADICT in each.conditions() for each in (east, north, west)), "all say so no more"
+            )
+            await until(lambda: not any(each.holds() for each in (east, north, west)), "nothing waits for anybody")
+            east.writer.put(far, policies("east", "north", "west", message_ttl_in_seconds=4))
+            await until(lambda: held(west, far).get("message_ttl_in_seconds") == 4, "and it goes on")
+            await until(lambda: not any(each.status().counts.due for each in (east, north, west)), "all have it")
+        assert held(west, far)["replication_clusters"] == ["pulsar-e", "north", "pulsar-w"]
+        assert held(west, far)["topicDispatchRate"].keys() == {"pulsar-e"}
+        await equal(east, north)
+        for path in (SPACE, far, near):
+            assert held(east, path)["topicDispatchRate"].keys() == {"east"}, "nothing is deleted"
+            assert held(west, path)["topicDispatchRate"].keys() == {"pulsar-e"}
+        kept = held(east, near)["message_ttl_in_seconds"] == 3 or west.status().counts.conflicts
+        assert kept, "an edit of meanwhile stands, or is kept"

@@ -19,11 +19,11 @@ from syncer.bus.wire.codec import encode
 from syncer.bus.wire.messages import Control, ControlAction, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetaPath, Millis, Region, Stamp
 from syncer.replication.antientropy.protocol import MAX_REQUESTED
-from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.group import peers
 from syncer.replication.inbound import arrived, quarantine
 from syncer.replication.inbound.quarantine import Shelf

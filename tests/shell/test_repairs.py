@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from syncer.bus.wire.messages import Control, TreeMessage
+from syncer.conflict.classes.telling import told_rules
+from syncer.errors import PlanInvalid
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.repair.preview import Consent
 from syncer.repair.repair_file import DifferingPath, RepairFile, write
@@ -19,7 +21,7 @@ from syncer.state.contract.repairs import RepairState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import change, changes_on
 from tests.shell.region import Site, active, equal, path_of, tenant, until
-from tests.shell.snapshots import asked, head, plan_of, state_of, synced
+from tests.shell.snapshots import asked, head, picture, plan_of, state_of, synced
 from tests.shell.test_anti_entropy import lose_all
 
 LIMITS = {"limits": {"max_clock_skew": "100ms"}}
@@ -199,3 +201,48 @@ async def test_what_is_refused_as_a_whole_is_told_by_nobody(
         assert operation.code == "precondition-failed"
         assert "west: not a region of the group" in operation.answer
         assert not [event for event in changes_on(bus_file) if event.path == path_of("n0")]
+
+
+HALF = {
+    "scope": {
+        "rules": [
+            {"pattern": path_of("ours"), "direction": "ignore"},
+            {"pattern": "/admin/policies/**", "direction": "both"},
+        ]
+    }
+}
+
+
+def between_scopes(folder: Path, name: str, east: str, west: str, *findings: DifferingPath) -> RepairFile:
+    """A plan between regions with these rules."""
+    told = head(int(findings[0].event.stamp.updated_at_ms) if findings[0].event else 0, "east", "west")
+    path = folder / name
+    write(path, told.model_copy(update={"scope": "", "scopes": {"east": east, "west": west}}), findings)
+    return RepairFile(path)
+
+
+async def test_regions_of_different_scopes_are_made_equal_where_they_share_a_path_and_nowhere_else(
+    make_site: MakeSite, tmp_path: Path
+) -> None:
+    east, west = make_site("east", **LIMITS), make_site("west", **LIMITS, **HALF)
+    async with east.running(), west.running():
+        await active(east, west)
+        for name in ("ours", "shared"):
+            east.writer.put(path_of(name), tenant("east"))
+        await until(lambda: west.get(path_of("shared")) == tenant("east"), "what both carry is carried")
+        rules = {site.name: told_rules(site.config().compiled_scope()) for site in (east, west)}
+        held = picture(east)
+        shared, ours = (
+            DifferingPath(
+                path=path, found_in=Region("east"), cls="differs", losers=(Region("west"),), event=replace(held[path])
+            )
+            for path in (path_of("shared"), path_of("ours"))
+        )
+        repair = await synced(east, between_scopes(tmp_path, "right", rules["east"], rules["west"], shared))
+        assert (repair.state, repair.told) == (RepairState.DONE, 1)
+        former = between_scopes(tmp_path, "former", rules["west"], rules["east"], shared)
+        _, operation = await asked(east, former)
+        assert "compared by another scope" in operation.answer
+        with pytest.raises(PlanInvalid, match="west does not carry /admin/policies/ours"):
+            await asked(east, between_scopes(tmp_path, "wrong", rules["east"], rules["west"], ours))
+        assert west.get(path_of("ours")) is None

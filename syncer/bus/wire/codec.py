@@ -93,6 +93,8 @@ _NATIVE_TYPES: Final = {
     EventType.MODIFIED: NativeType.MODIFIED,
     EventType.DELETED: NativeType.DELETED,
 }
+_OF_CLUSTERS: Final = ("clusters", "names", "renaming", "excluded")
+_TOLD_WHERE_PRESENT: Final = ("brokers", "able", "ready", "rules", "roots", *_OF_CLUSTERS)
 _ACTIONS: Final = frozenset(map(str, ControlAction))
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
@@ -119,9 +121,7 @@ def encode(
     if isinstance(message, MetadataChangeEvent):
         return _encode_change(message, native_names)
     if isinstance(message, Heartbeat):
-        untold = {
-            name for name in ("brokers", "able", "ready") if not getattr(message, name)
-        }  # as versions before wrote it
+        untold = {name for name in _TOLD_WHERE_PRESENT if not getattr(message, name)}  # as versions before wrote it
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message, exclude=untold)
     elif isinstance(message, TreeMessage):
         kind, said = "tree", message.body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Final
 
@@ -22,12 +22,15 @@ TOLD_ENTRIES: Final = 4096
 TOLD_CHARACTERS: Final = 128 * 1024
 """Of all names that one heartbeat lists: about 1,000 regions with their databases."""
 
+RULES_CHARACTERS: Final = 64 * 1024
+"""Of the rules of a scope; what of them is believed has a bound of its own."""
+
 
 def told_characters(beat: Heartbeat) -> int:
     """How many characters all names have that a heartbeat lists."""
     refused = (text for pair in beat.refused for text in pair)
     rules = (*beat.projections, *beat.projections.values(), *beat.able, *beat.ready)
-    lists = (rules, beat.consumed, beat.reached, beat.generations, refused)
+    lists = (rules, beat.consumed, beat.reached, beat.generations, refused, beat.roots, _own_names(beat))
     return sum(len(text) for texts in lists for text in texts)
 
 
@@ -60,6 +63,13 @@ def within_bounds(beat: Heartbeat, first: Callable[[str], bool]) -> Heartbeat:
     )
 
 
+def _own_names(beat: Heartbeat) -> Iterator[str]:
+    """What a heartbeat tells of its region's names of clusters, and of fields that are its own."""
+    yield from (*beat.clusters, *beat.names, *beat.names.values(), *beat.excluded)
+    for fields in beat.excluded.values():
+        yield from fields
+
+
 def check_heartbeat(beat: Heartbeat) -> None:
     """Refuse what no daemon says; all of it would be kept, for each region that is named.
 
@@ -67,14 +77,15 @@ def check_heartbeat(beat: Heartbeat) -> None:
         PayloadInvalid: The message says which field and why.
     """
     listed = (beat.projections, beat.able, beat.ready, beat.consumed, beat.reached, beat.generations, beat.brokers)
-    if max(map(len, listed)) > TOLD_ENTRIES:
+    of_names = (beat.clusters, beat.names, beat.excluded, *beat.excluded.values())
+    if max(len(beat.roots), *map(len, listed), *map(len, of_names)) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
-    if told_characters(beat) > TOLD_CHARACTERS:
+    if told_characters(beat) > TOLD_CHARACTERS or len(beat.rules) > RULES_CHARACTERS:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
-    rules = (*rules, *beat.brokers, *beat.able, *beat.ready)
+    rules = (*rules, *beat.brokers, *beat.able, *beat.ready, *beat.roots, *beat.roots.values())
     first = (database for _, database in beat.generations.values())
-    names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first)
+    names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first, *_own_names(beat))
     if not all(is_name(name) for name in names if name):
         raise PayloadInvalid(
             f"malformed heartbeat of region {beat.region!r}: a name is none, or has too many characters"

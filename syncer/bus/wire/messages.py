@@ -59,6 +59,14 @@ class Heartbeat:
         able: Ids of all projections that it can work by, of kinds that had another one before; none from versions that
             do not tell.
         ready: Those of them that all members can work by, as far as it sees.
+        rules: The rules of its scope as one text, as long as it knows of a region with another scope; empty: none is
+            known, they are too long to be told, or the version does not tell them.
+        roots: Label → root, of the trees over what it shares with regions of other scopes.
+        clusters: The clusters of the region by the names of the group, as long as it, or another one that it knows of,
+            maps names.
+        names: Clusters that are called otherwise there: the name there → the name in the group.
+        renaming: It reads its store by other names of clusters than before, and has yet to publish what differs.
+        excluded: Fields that are the region's own: pattern of paths → names of fields.
     """
 
     region: Region
@@ -86,6 +94,12 @@ class Heartbeat:
     brokers: tuple[str, ...] = ()
     able: tuple[str, ...] = ()
     ready: tuple[str, ...] = ()
+    rules: str = ""
+    roots: Mapping[str, str] = field(default_factory=dict)
+    clusters: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    renaming: bool = False
+    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

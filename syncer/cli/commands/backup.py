@@ -67,7 +67,7 @@ def create(
             say(f"{count} resources read")
 
     async def run() -> Manifest:
-        async with opened(config) as target:
+        async with opened(config, own=True) as target:
             tell_unknown(target.side)
             return await take_backup(
                 target.side,

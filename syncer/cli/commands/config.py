@@ -80,12 +80,16 @@ def check(
         if connect:
             from syncer.cli.connecting import dial
             from syncer.cli.etcd_versions import etcd_warnings
+            from syncer.cli.told_by_peers import compared_with_peers
 
             log_to_stderr(but=("pulsar",))  # its words are the cause in its row
             began = time.monotonic()
             dependencies = dial(config, timeout_s=timeout)
             left_s = max(0.1, timeout - (time.monotonic() - began))
             warnings += etcd_warnings(config, dependencies, timeout_s=left_s)
+            left_s = max(0.1, timeout - (time.monotonic() - began))
+            contradicted, doubtful = compared_with_peers(config, dependencies, timeout_s=left_s)
+            problems, warnings = problems + contradicted, warnings + doubtful
     except ConfigInvalid as exc:
         problems = [
             ProblemDocument(

@@ -165,7 +165,7 @@ def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> 
                     span(peer.skew_s),
                     moment(peer.watermark_ms),
                     peer.same_rules,
-                    _compared(peer.compared, peer.differing_paths, waiting.unreadable),
+                    _shared(peer, _compared(peer.compared, peer.differing_paths, waiting.unreadable)),
                 )
                 for peer in found.peers
             ],
@@ -232,6 +232,13 @@ def _snapshots(found: SnapshotsDocument) -> str:
     elif found.next_at_ms:
         parts.append(f"next {moment(found.next_at_ms)}")
     return "; ".join(parts)
+
+
+def _shared(peer: RegionDocument, compared: str | None) -> str | None:
+    """How the trees stand, and over how many paths, where the two regions have different rules."""
+    if compared is None or peer.same_rules is not False or peer.shared_paths is None:
+        return compared
+    return f"{compared} ({peer.shared_paths} shared path{'' if peer.shared_paths == 1 else 's'})"
 
 
 def _compared(state: str | None, differing: int | None, unreadable: int) -> str | None:

@@ -56,6 +56,7 @@ def plan_document(
     *,
     compared: int | None = None,
     uncovered: int | None = None,
+    unshared: int | None = None,
     unknown: Sequence[str] | None = None,
     scalable: Sequence[ScalableSide] = (),
 ) -> PlanDocument:
@@ -68,6 +69,7 @@ def plan_document(
         different=bool(plan.operations or plan.left),
         compared=compared,
         uncovered=uncovered,
+        unshared_paths=unshared,
         unknown=None if unknown is None else list(unknown),
         scalable_topics=[
             ScalableSideDocument(
@@ -91,8 +93,12 @@ def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
     rows = [*plan_rows(review), *((LEFT_SIGN, each.resource, each.name, "only here; left") for each in found.left)]
     output.table(("", "resource", "name", "change"), rows, empty="no difference")
     tell_counts(review)
-    if found.uncovered:
-        say(f"{found.uncovered} resources of the other side are outside of this region's scope, and not compared")
+    if found.unshared_paths:
+        there = found.uncovered or 0
+        say(
+            f"{counted(found.unshared_paths, 'path')} not shared, and not compared: {there} there that this region's "
+            f"scope leaves out, {found.unshared_paths - there} here that the other side's does"
+        )
     for side in found.scalable_topics:
         _tell_scalable(side)
 

@@ -35,10 +35,12 @@ def show_rules(found: ScopeDocument) -> None:
 
 def show_matches(found: ScopeMatchesDocument) -> None:
     """Show what a pattern matches, each with its rule."""
-    output.table(
-        ("kind", "name", "direction", "rule", "pattern"),
-        [(each.kind, each.name, each.direction, each.rule, each.pattern) for each in found.items],
-    )
+    own = any(each.excluded for each in found.items)
+    rows: list[output.Row] = [
+        (each.kind, each.name, each.direction, each.rule, each.pattern, *((_excluded(each),) if own else ()))
+        for each in found.items
+    ]
+    output.table(("kind", "name", "direction", "rule", "pattern", *(("excluded",) if own else ())), rows)
     if found.no_resource is not None:
         say(f"{found.pattern} can match no resource: {found.no_resource}")
     elif not found.total:
@@ -60,6 +62,7 @@ def show_path(found: ScopeMatchesDocument) -> None:
             ("stands", each.stands),
             ("direction", each.direction),
             ("rule", _rule(each)),
+            *([("excluded", _excluded(each))] if each.excluded else []),
         ]
     )
     if not each.stands:
@@ -86,6 +89,10 @@ def show_shifts(found: ScopeShiftsDocument) -> None:
 
 def _kinds(kinds: Mapping[str, int]) -> str | None:
     return ", ".join(f"{kind} {count}" for kind, count in kinds.items()) or None
+
+
+def _excluded(each: ScopedPathDocument) -> str | None:
+    return ", ".join(each.excluded) or None
 
 
 def _rule(each: ScopedPathDocument) -> str:

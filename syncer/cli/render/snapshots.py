@@ -13,11 +13,12 @@ from syncer.documents.snapshots import (
     DifferenceDocument,
     FieldDocument,
     RepairPlanDocument,
+    SharedPathsDocument,
     SnapshotChangesDocument,
     SnapshotDiffDocument,
     SnapshotDocument,
 )
-from syncer.documents.words import moment, stamped_apart
+from syncer.documents.words import counted, moment, stamped_apart
 from syncer.model import MetaPath
 from syncer.paths import classify
 
@@ -132,6 +133,17 @@ def diff_document(found: Compared, *, plan: str | None, report: str | None) -> S
         holds=dict(summary.holds),
         notes=list(found.notes),
         extent=_tenants(found.selection.within),
+        excluded=summary.excluded,
+        unshared_paths=summary.unshared,
+        pairs=[
+            SharedPathsDocument(
+                regions=list(each.regions),
+                shared_class=each.label,
+                shared_paths=each.shared,
+                unshared_paths=each.unshared,
+            )
+            for each in summary.pairs
+        ],
         items=[_difference(each) for each in found.findings],
         plan=None
         if plan is None or found.plan is None
@@ -167,6 +179,11 @@ def show_diff(found: SnapshotDiffDocument) -> None:
     say(f"{found.same} paths are the same; different: {classes}")
     for kind in found.kinds:
         say(f"  {kind.name}: {', '.join(f'{count} {name}' for name, count in kind.by_class.items() if count)}")
+    if found.excluded:
+        say(f"{counted(found.excluded, 'path')} excluded: only fields differ that a region has for itself")
+    for pair in found.pairs:
+        shared = counted(pair.shared_paths, "shared path")
+        say(f"{' and '.join(pair.regions)}: {shared}, {pair.unshared_paths} not shared")
     for note in found.notes:
         say(f"note: {note}")
     if found.report is not None:
@@ -184,6 +201,7 @@ def changes_document(found: RegionChanges) -> SnapshotChangesDocument:
         before=snapshot_document(found.before),
         after=snapshot_document(found.after),
         extent=_tenants(found.selection.within),
+        unshared_paths=found.unshared,
         counts=dict(found.counts),
         items=[
             ChangedDocument(
@@ -210,6 +228,8 @@ def show_changes(found: SnapshotChangesDocument) -> None:
         _show_fields(item.path, item.fields, ("before", "after"))
     if found.extent is not None:
         say(f"note: Compared is only what both snapshots hold: {', '.join(f'tenant {each}' for each in found.extent)}.")
+    if found.unshared_paths:
+        say(f"note: {counted(found.unshared_paths, 'path')} not shared: the scope was another one at one of the times.")
     total = sum(found.counts.values())
     if total > len(found.items):
         say(f"… and {total - len(found.items)} more; --limit names more")
@@ -253,8 +273,12 @@ def _fields(found: Differences | None) -> list[FieldDocument] | None:
     if found is None:
         return None
     return [
-        FieldDocument(pointer=each.pointer, local=local, values=dict(each.values))
-        for local, fields in ((False, found.replicated), (True, found.local))
+        FieldDocument(pointer=each.pointer, local=local, excluded=excluded, values=dict(each.values))
+        for local, excluded, fields in (
+            (False, False, found.replicated),
+            (True, False, found.local),
+            (False, True, found.excluded),
+        )
         for each in fields
     ]
 
@@ -268,11 +292,12 @@ def _show_fields(path: str, fields: Sequence[FieldDocument] | None, order: Seque
     holding = [name for name in order if any(name in each.values for each in fields)]
     output.table(
         ("field", *holding),
-        [
-            (f"{each.pointer or '(whole)'}{' (local)' if each.local else ''}", *(each.values.get(of) for of in holding))
-            for each in fields
-        ],
+        [(f"{each.pointer or '(whole)'}{_whose(each)}", *(each.values.get(of) for of in holding)) for each in fields],
     )
+
+
+def _whose(each: FieldDocument) -> str:
+    return " (local)" if each.local else " (excluded)" if each.excluded else ""
 
 
 def _counts(found: Sequence[ClassCounts]) -> list[CountsDocument]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from syncer.documents.document import Document
-from syncer.model import ResourceKind
+from syncer.model import MetaPath, ResourceKind
 
 if TYPE_CHECKING:
     from syncer.conflict.scope import Scope
@@ -56,6 +56,9 @@ class ScopedPathDocument(Document):
     rule: int | None = Field(description="Place of the rule that decides, from 1; null: no rule matches.")
     pattern: str | None = Field(description="Of that rule.")
     stands: bool = Field(description="Whether it stands in the store now.")
+    excluded: list[str] = Field(
+        default_factory=list, description="Fields that are this region's own there, by 'scope.exclude'."
+    )
 
 
 class ScopeMatchesDocument(Document):
@@ -138,8 +141,17 @@ def scope_document(
     )
 
 
-def scoped_path_document(scope: Scope, found: Ruled, *, stands: bool) -> ScopedPathDocument:
-    """A resource as the scope takes it."""
+def scoped_path_document(
+    scope: Scope, found: Ruled, *, stands: bool, excluded: Callable[[MetaPath], frozenset[str]]
+) -> ScopedPathDocument:
+    """A resource as the scope takes it.
+
+    Args:
+        scope: Of the region.
+        found: The resource.
+        stands: Whether it stands in the store.
+        excluded: The fields that are the region's own at a path.
+    """
     return ScopedPathDocument(
         path=found.path,
         kind=found.resource.kind.value,
@@ -148,6 +160,7 @@ def scoped_path_document(scope: Scope, found: Ruled, *, stands: bool) -> ScopedP
         rule=None if found.rule is None else found.rule + 1,
         pattern=None if found.rule is None else scope.rules[found.rule].pattern,
         stands=stands,
+        excluded=sorted(excluded(found.path)),
     )
 
 

@@ -82,6 +82,7 @@ class Listed:
     """A listing that is being gathered, a slice of paths at a time."""
 
     target: Region
+    label: str
     wanted: PendingEntries
     after: str | None = None
     entries: dict[int, list[TreeEntry]] = field(default_factory=dict)
@@ -147,7 +148,7 @@ class Exchange:
     """How this region and one peer stand.
 
     Args:
-        label: Of the peer's tree; empty: it has none now.
+        label: Of the class of paths that the two compare; empty: none was told yet.
         root: Of the peer's tree.
         heard_at_ms: When it told so.
         pair: Own and its root at its last heartbeat.
@@ -186,9 +187,20 @@ class Exchange:
     trouble: str = ""
     wanted: PendingEntries | None = None
 
-    def on_heartbeat(self, beat: Heartbeat, own: int, now: Millis, *, under_way: bool) -> None:
-        """Take the roots as a heartbeat shows them."""
-        self.label, self.root, self.heard_at_ms, self.under_way = beat.tree, int(beat.root, 16), now, under_way
+    def on_heartbeat(self, label: str, root: int, own: int, now: Millis, *, under_way: bool) -> None:
+        """Take the roots as a heartbeat shows them; of another class than before, all begins anew.
+
+        Args:
+            label: Of the class.
+            root: Of the peer's tree.
+            own: Root of this region's tree.
+            now: Our clock.
+            under_way: Sequence numbers say that something is under way.
+        """
+        if label != self.label:
+            self.pair = self.differs_since_ms = self.equal_at_ms = self.wanted = None
+            self.attempts, self.differing = Attempts(), 0
+        self.label, self.root, self.heard_at_ms, self.under_way = label, root, now, under_way
         pair = (own, self.root)
         self.beats = self.beats + 1 if pair == self.pair else 1
         self.pair = pair

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from syncer.model import MetaPath, Region
 from syncer.replication.antientropy.exchanges import Exchanges, Pace
 from syncer.replication.antientropy.tree_state import DigestTreeState
 from syncer.replication.core import Core
@@ -40,6 +42,31 @@ class AntiEntropy:
     def follow(self, tx: Transaction, changes: list[Change]) -> Settle:
         """Log in the transaction what changed registers add to the sums; memory takes it over after the commit."""
         return self.tree_state.follow(tx, changes)
+
+    def sum_what_is_shared(self) -> None:
+        """Keep a tree for each class of paths that this region shares with members of other scopes."""
+        shared = self.group.shared_classes() if self.group.peers.otherwise else {}
+        self.tree_state.want({label: each.contains for label, each in shared.items()})
+
+    def count_carried(self) -> int | None:
+        """How many paths in scope are known to be alive; ``None`` while not all are summed."""
+        tree = self.tree_state.tree
+        return tree.count if tree is not None else None
+
+    def label_with(self, region: Region) -> str:
+        """Label of the class that is compared with a region; that of all paths where its rules are not known."""
+        shared = self.group.shared_with(region)
+        return self.tree_state.label if shared is None else shared.label
+
+    def contains(self, label: str) -> Callable[[MetaPath], bool]:
+        """Whether a path is of a class."""
+        shared = self.group.shared_classes().get(label) if label != self.tree_state.label else None
+        return self.core.scope.contains if shared is None else shared.contains
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to do at once."""
+        return not self.core.uncompared.rules and (self.tree_state.busy or self.exchanges.busy)
 
     def begin_anew(self) -> None:
         """The database has begun anew as another one: its tree is read anew, and no exchange goes on."""

@@ -41,6 +41,7 @@ from syncer.conflict.causality.order import later, prevails
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.replication.antientropy.class_sums import CLASSES_KEPT
 from syncer.replication.antientropy.exchanges import MAX_LISTED, Exchange, Listed, PendingEntries, traffic, unread
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.antientropy.tree_state import SLICE
@@ -61,50 +62,74 @@ def on_heartbeat(antientropy: AntiEntropy, tx: Transaction, beat: Heartbeat, now
         antientropy.exchanges.part(beat.region)
         return
     comparison = antientropy.exchanges.of(beat.region)
-    comparison.blocked = _blocked(antientropy, beat)
-    tree = antientropy.tree_state.tree
-    if comparison.blocked or tree is None or not beat.tree or not antientropy.core.first_scan_done:
+    label, comparison.blocked = _label(antientropy, beat)
+    tree, root = antientropy.tree_state.tree_of(label), root_told(beat, label)
+    if comparison.blocked or tree is None or root is None or not beat.tree or not antientropy.core.first_scan_done:
         return
     ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
     identity = tx.identity()
     under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
     waiting = unread(beat, ours, identity.database_id, identity.last_sequence)
     comparison.reading.note(beat.reached, waiting, antientropy.exchanges.pace)
-    comparison.on_heartbeat(beat, tree.root, now, under_way=under_way)
+    comparison.on_heartbeat(label, int(root, 16), tree.root, now, under_way=under_way)
 
 
-def _blocked(antientropy: AntiEntropy, beat: Heartbeat) -> str:
-    """Why sums mean nothing between two regions; empty when they can be compared."""
+def _label(antientropy: AntiEntropy, beat: Heartbeat) -> tuple[str, str]:
+    """The class that is compared with a region, and why sums mean nothing between the two; empty: they do."""
+    own = antientropy.tree_state.label
+    if beat.tree == own and beat.scope == antientropy.core.scope.fingerprint:
+        return own, _blocked(antientropy, beat, own)
+    shared = antientropy.group.shared_with(beat.region)
+    label = own if shared is None else shared.label
+    return label, _blocked(antientropy, beat, label)
+
+
+def root_told(beat: Heartbeat, label: str) -> str | None:
+    """The root that a heartbeat tells of a class; ``None``: it has none now."""
+    return beat.root if beat.tree == label else beat.roots.get(label)
+
+
+def _blocked(antientropy: AntiEntropy, beat: Heartbeat, label: str) -> str:
     if any(entry["peer"] == beat.region for entry in antientropy.group.peers.disagreements(antientropy.group.expected)):
         return "they do not agree by which rules values are compared"
     if not beat.tree:
         return ""  # it has none now
-    if beat.tree != antientropy.tree_state.label:
-        return f"it sums {beat.tree}, this region {antientropy.tree_state.label}: their scopes or versions differ"
+    if beat.scope != antientropy.core.scope.fingerprint and beat.tree != label:
+        if (why := antientropy.group.peers.untold(beat.region)) is not None:
+            return f"it carries other paths than this region, and {why}"
+        if label in antientropy.tree_state.crowded:
+            return f"no more than {CLASSES_KEPT} scopes beside this region's own are compared"
+    elif beat.tree != label:
+        return f"it sums {beat.tree}, this region {label}: their versions differ"
+    root = root_told(beat, label)
     try:
-        int(beat.root, 16)
+        int("0" if root is None else root, 16)
     except ValueError:
-        return f"its root is no number: {beat.root[:40]!r}"
+        return f"its root is no number: {(root or '')[:40]!r}"
     return ""
 
 
 def work(antientropy: AntiEntropy, now: Millis) -> list[TreeMessage | Control]:
     """Do the next piece of work; what is to be published now, and may be lost."""
+    if antientropy.core.uncompared.rules:
+        return []  # what has come into the scope may have been deleted elsewhere meanwhile: it is met first
+    antientropy.sum_what_is_shared()
     if antientropy.tree_state.busy:
         antientropy.tree_state.work(antientropy.core.state)
         return []
-    tree, comparisons = antientropy.tree_state.tree, antientropy.exchanges
-    if tree is None or not antientropy.group.compares:
+    comparisons = antientropy.exchanges
+    if antientropy.tree_state.tree is None or not antientropy.group.compares:
         comparisons.drop()
         return []
     own, pace = antientropy.core.identity.region, comparisons.pace
     behind = comparisons.echo.behind(now, pace.late_ms) is not None
     for region, comparison in comparisons.peers.items():
-        if comparison.due(pace, now, first=own < region, behind=behind):
+        tree = antientropy.tree_state.tree_of(comparison.label)
+        if tree is not None and comparison.due(pace, now, first=own < region, behind=behind):
             comparison.begin(pace, now)
             _say(antientropy, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
             antientropy.telemetry.tally["comparisons", "begun"] += 1
-    _list_on(antientropy, tree, now)
+    _list_on(antientropy, now)
     messages = list(comparisons.outgoing)
     comparisons.outgoing.clear()
     return messages
@@ -115,17 +140,21 @@ def take(antientropy: AntiEntropy, unit: UnitOfWork, message: TreeMessage) -> No
 
     What it says wrongly is reported, and changes nothing.
     """
-    tree = antientropy.tree_state.tree
     if message.target != antientropy.core.identity.region or message.region == message.target:
         return
-    if tree is None or not antientropy.group.compares:
+    if antientropy.tree_state.tree is None or not antientropy.group.compares:
         return
     if message.region not in antientropy.exchanges.peers and len(antientropy.exchanges.peers) >= PEERS_KEPT:
         return  # nobody has so many regions
     comparison = antientropy.exchanges.of(message.region)
-    if message.label != antientropy.tree_state.label:
-        comparison.blocked = f"it sums {message.label[:100]}, this region {antientropy.tree_state.label}"
+    label = antientropy.label_with(message.region)
+    if message.label != label:
+        comparison.blocked = f"it sums {message.label[:100]}, this region {label}"
         return
+    tree = antientropy.tree_state.tree_of(label)
+    if tree is None:
+        return
+    comparison.label = label
     try:
         _step(antientropy, unit, tree, comparison, message)
     except PayloadInvalid as exc:
@@ -216,9 +245,10 @@ def _judge(
     Each entry is judged by itself: what is wrong with some of them is reported, and holds up none of the others.
     """
     announced, outside = frozenset(listing.buckets), 0
+    contains = antientropy.contains(message.label)
     entries: dict[MetaPath, TreeEntry] = {}
     for entry in listing.entries:
-        if bucket_of(entry.path) not in announced or not antientropy.core.scope.contains(entry.path):
+        if bucket_of(entry.path) not in announced or not contains(entry.path):
             outside += 1
         else:
             entries[entry.path] = entry
@@ -294,7 +324,7 @@ def _say(antientropy: AntiEntropy, region: Region, step: TreeStep, number: int, 
             sender=antientropy.core.identity.database_id,
             sent_at_ms=now,
             target=region,
-            label=antientropy.tree_state.label,
+            label=antientropy.exchanges.of(region).label,
             step=step.value,
             round=number,
             body=body,
@@ -305,17 +335,21 @@ def _say(antientropy: AntiEntropy, region: Region, step: TreeStep, number: int, 
 # -- listings
 
 
-def _list_on(antientropy: AntiEntropy, tree: DigestTree, now: Millis) -> None:
+def _list_on(antientropy: AntiEntropy, now: Millis) -> None:
     """Look through the next slice of paths for those in wanted buckets; at the end, say what was found."""
     comparisons = antientropy.exchanges
     if comparisons.listing is None:
         for region, comparison in comparisons.peers.items():
             if comparison.wanted is not None:
-                comparisons.listing = Listed(region, comparison.wanted)
+                comparisons.listing = Listed(region, comparison.label, comparison.wanted)
                 comparison.wanted = None
                 break
     listing = comparisons.listing
     if listing is None:
+        return
+    tree = antientropy.tree_state.tree_of(listing.label)
+    if tree is None or antientropy.exchanges.of(listing.target).label != listing.label:
+        comparisons.listing = None  # the two compare something else by now
         return
     if any(map(tree.held, listing.wanted.buckets)) and not _gather(antientropy, listing):
         return
@@ -325,7 +359,7 @@ def _list_on(antientropy: AntiEntropy, tree: DigestTree, now: Millis) -> None:
 
 def _gather(antientropy: AntiEntropy, listing: Listed) -> bool:
     """Go through the next slice of paths; whether that was the last one."""
-    wanted = listing.wanted
+    wanted, contains = listing.wanted, antientropy.contains(listing.label)
     after = None if listing.after is None else MetaPath(listing.after)
     with antientropy.core.state.transaction() as tx:
         living = tx.living(SLICE, after)
@@ -333,7 +367,7 @@ def _gather(antientropy: AntiEntropy, listing: Listed) -> bool:
         registers = tx.registers(found)
     for path, register in registers.items():
         known = register.known
-        if known is not None and known.digest is not None and antientropy.core.scope.contains(path):
+        if known is not None and known.digest is not None and contains(path):
             entry = TreeEntry(path, known.digest, known.stamp)
             listing.entries.setdefault(bucket_of(path), []).append(entry)
     if len(living) < SLICE:

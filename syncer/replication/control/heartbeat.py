@@ -7,6 +7,8 @@ from typing import Final
 
 from syncer.bus.wire.heartbeats import within_bounds
 from syncer.bus.wire.messages import Heartbeat
+from syncer.conflict.classes.telling import RULES_BYTES, RULES_TOLD, told_rules
+from syncer.conflict.cluster_names.telling import NAMES_CHARACTERS, NAMES_TOLD, NO_NAMES, RegionNames
 from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
@@ -15,6 +17,8 @@ from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 
 CUT: Final = "heartbeat-cut"
+UNTELLABLE: Final = "scope-not-told"
+NAMES_UNTELLABLE: Final = "names-not-told"
 BROKERS_TOLD: Final = 8
 """Versions of brokers that a heartbeat has room for."""
 
@@ -37,6 +41,9 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         control.antientropy.tree_state.check(tx)
     control.antientropy.exchanges.echo.said(now)
     control.group.evidence.said.append(now)
+    if not (control.core.uncompared.place or waiting):
+        control.core.renaming = False
+    names = _names(control)
     tree = control.antientropy.tree_state.tree if control.core.first_scan_done else None
     watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
     beat = Heartbeat(
@@ -65,10 +72,47 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         refused=control.group.peers.refusals,
         generations=control.group.peers.generations,
         brokers=control.local.versions.told.in_order[:BROKERS_TOLD],
+        rules=_rules(control),
+        roots={label: f"{each.root:032x}" for label, each in control.antientropy.tree_state.of_classes.items()}
+        if tree is not None
+        else {},
+        clusters=names.own,
+        names=names.table,
+        renaming=names.unsettled,
+        excluded=control.core.peculiar.excluded,
     )
     told = within_bounds(beat, partial(_is_expected, control))
     _note_cut(control, beat, told)
     return told
+
+
+def _rules(control: OperatorControl) -> str:
+    """The rules of the scope, as long as a region of another scope is known; longer ones than can be told are shown."""
+    if not control.group.peers.otherwise:
+        control.telemetry.conditions.pop(UNTELLABLE, None)
+        return ""
+    text = told_rules(control.core.scope)
+    if text:
+        control.telemetry.conditions.pop(UNTELLABLE, None)
+    else:
+        control.telemetry.conditions[UNTELLABLE] = (
+            f"the rules of this region's scope are more than can be told ({RULES_TOLD} rules, {RULES_BYTES} bytes, few "
+            "wildcards in a pattern): it is not compared with regions of another scope, and these forget no delete"
+        )
+    return text
+
+
+def _names(control: OperatorControl) -> RegionNames:
+    """What this region calls clusters, as long as it or another one maps names; more than can be told is shown."""
+    names = control.group.names.told.get(control.core.identity.region, NO_NAMES)
+    if names.tellable:
+        control.telemetry.conditions.pop(NAMES_UNTELLABLE, None)
+        return names
+    control.telemetry.conditions[NAMES_UNTELLABLE] = (
+        f"this region has more names of clusters than can be told ({NAMES_TOLD} names, {NAMES_CHARACTERS} characters): "
+        "no region can see where they contradict its own"
+    )
+    return NO_NAMES
 
 
 def _is_expected(control: OperatorControl, name: str) -> bool:

@@ -167,10 +167,8 @@ def _outcome(control: OperatorControl, unit: UnitOfWork, telling: Telling, bound
         return Why.OUT_OF_SCOPE
     if telling.event is None:
         return Why.UNSTAMPED
-    if not control.core.scope.direction(
-        telling.path
-    ).publishes:  # by the same rules, nobody else has published it either
-        return Why.OUT_OF_SCOPE
+    if not control.core.scope.direction(telling.path).publishes:
+        return Why.OUT_OF_SCOPE  # who only takes what others publish, speaks for nobody; one of these can be asked
     return retell(control.core.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
 
 
@@ -231,6 +229,7 @@ def _offer(repair: Repair) -> Offer:
 def _terms(control: OperatorControl) -> Terms:
     settings = control.core.replica.settings
     return Terms(
+        region=settings.region,
         rules=(control.core.scope.fingerprint, settings.ties.value),
         limits=settings.limits,
         grace_ms=control.gc.tombstones.limits.grace_ms,

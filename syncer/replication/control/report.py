@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from syncer.model import Millis
+from syncer.model import Millis, Region
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.recovery import rebuild
 
@@ -23,6 +23,8 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         else {}
     )
     conditions = sorted(control.telemetry.conditions.items()) + control.group.peers.conditions(skew_ms)
+    conditions += control.group.contradictions()
+    conditions += control.group.naming_conditions(control.local.clusters.names)
     conditions += control.group.hearsay.conditions(identity.region)
     conditions += control.group.newcomers.conditions()
     conditions += control.antientropy.exchanges.conditions()
@@ -69,7 +71,10 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "hearsay": control.group.hearsay.report(),
         "newcomers": control.group.newcomers.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
-        "comparisons": control.antientropy.exchanges.report(),
+        "comparisons": {
+            region: {**each, **_shared(control, region)}
+            for region, each in control.antientropy.exchanges.report().items()
+        },
         "tombstones": control.gc.tombstones.report(),
         "snapshots": snapshots,
         "migration": migration,
@@ -89,6 +94,16 @@ def _topic_policies(control: OperatorControl) -> dict[str, object] | None:
         "replicated": list(standing.replicated[:_NAMED]),
         "withheld": dict(list(standing.withheld.items())[:_NAMED]),
         "overtaken": standing.counts.get("overtaken", 0),
+    }
+
+
+def _shared(control: OperatorControl, region: Region) -> dict[str, object]:
+    """What this region and a peer both carry: the label of that class, and how many living paths it holds."""
+    shared = control.group.shared_with(region)
+    tree = control.antientropy.tree_state.tree_of(shared.label) if shared is not None else None
+    return {
+        "class": shared.label if shared is not None else None,
+        "shared_paths": tree.count if tree is not None else None,
     }
 
 

@@ -7,7 +7,7 @@ status shows after a while; nothing else waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -28,6 +28,7 @@ from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.group.hearsay import disputes
 from syncer.replication.recovery import rebuild
+from syncer.state.contract.tombstones import Tombstone
 from syncer.state.contract.transaction import Transaction
 
 MEMBERS_AT_LEAST: Final = 2
@@ -73,23 +74,26 @@ def work(gc: DeleteCollection, now: Millis) -> None:
 def _step(gc: DeleteCollection, tx: Transaction, own: Report, now: Millis) -> list[MetaPath]:
     """Carry the epoch on; tombstones that go in this transaction."""
     state = gc.tombstones
-    reports, silent = _reports(gc, tx, own, now)
-    if silent or len(reports) < MEMBERS_AT_LEAST:
+    told, silent, unlike = _reports(gc, tx, own, now)
+    if silent or len(told) < MEMBERS_AT_LEAST:
         state.over()
         state.looked_at_ms = now
         _note(gc, silent, now)
         return []
     if state.epoch is None:
-        _gather(gc, tx, reports, now)
+        kept = _gather(gc, tx, told, unlike, now)
         if state.epoch is None:
-            _note(gc, _keeping(gc, tx, reports, now), now)
+            _note(gc, kept, now)
             return []
+    elif state.scopes != gc.group.peers.fingerprints or not unlike.keys().isdisjoint(state.epoch.senders):
+        state.epoch = None  # others carry its paths by now, or in another way
     else:
-        state.epoch = advance(state.epoch, reports)
+        state.epoch = advance(state.epoch, *_parted(told, state.epoch.senders))
     epoch = state.epoch
     if epoch is None:
         state.over()
         return []
+    reports, _ = _parted(told, epoch.senders)
     waits = _unequal(gc, epoch) if epoch.phase is EpochPhase.OVER else waiting(epoch, reports)
     _note(gc, waits, now)
     if epoch.phase is EpochPhase.OVER and not waits:
@@ -103,20 +107,26 @@ def _step(gc: DeleteCollection, tx: Transaction, own: Report, now: Millis) -> li
 
 def _reports(
     gc: DeleteCollection, tx: Transaction, own: Report, now: Millis
-) -> tuple[dict[Region, Report], dict[Region, Wait]]:
-    """The latest report of every member, and the members that have none that can be used, and why."""
+) -> tuple[dict[Region, Report], dict[Region, Wait], dict[Region, Wait]]:
+    """The latest report of every member; why those have none that can be used who have not; and who bears on others.
+
+    Nothing goes while there is one of the second kind. One of the third kind has a report, and keeps the deletes of all
+    paths that it carries.
+    """
     peers, region = gc.group.peers, gc.core.identity.region
-    reports, silent = {region: own}, dict[Region, Wait]()
+    reports, silent, unlike = {region: own}, dict[Region, Wait](), dict[Region, Wait]()
     for member, report in peers.members(gc.group.expected).items():
         if peers.heard_at(member) is None:
             silent[member] = Wait(cause=Cause.UNHEARD, text="was never heard")
         elif report is None:
             silent[member] = Wait(cause=Cause.OUTDATED, text="runs a version that does not tell what it has seated")
-        elif not peers.alike(member):
-            text = "carries other paths than this region, or compares their values in another way"
+        elif gc.group.scope_of(member) is None:
+            text = "carries other paths than this region, and which they are is not known"
             silent[member] = Wait(cause=Cause.UNLIKE, text=text)
         else:
             reports[member] = report
+            if not peers.alike(member):
+                unlike[member] = Wait(cause=Cause.UNLIKE, text="compares values in another way than this region")
     silent.update(disputes(peers, gc.group.expected, region, partial(rebuild.is_ours, gc.recovery)))
     if not gc.group.expected:
         nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
@@ -127,20 +137,63 @@ def _reports(
             if now - since[sender] < gc.tombstones.limits.nameless_ms:
                 text = f"has consumed changes of database {sender}, which never told its region"
                 silent[region] = Wait(cause=Cause.NAMELESS, text=text)
-    return reports, silent
+    return reports, silent, unlike
 
 
-def _gather(gc: DeleteCollection, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> None:
-    """Begin an epoch over the next tombstones that are old enough, if there are any."""
+def _parted(
+    told: Mapping[Region, Report], carriers: Collection[Region]
+) -> tuple[dict[Region, Report], dict[Region, Report]]:
+    """The reports of those who carry the paths of an epoch, and those of all others."""
+    inside = {region: report for region, report in told.items() if region in carriers}
+    return inside, {region: report for region, report in told.items() if region not in carriers}
+
+
+def _gather(
+    gc: DeleteCollection,
+    tx: Transaction,
+    told: Mapping[Region, Report],
+    unlike: Mapping[Region, Wait],
+    now: Millis,
+) -> dict[Region, Wait]:
+    """Begin an epoch over the next tombstones that are old enough, if there are any; else, who keeps them.
+
+    An epoch is about paths that the same members carry. Where these are not the same for all paths, they take turns.
+    """
     state = gc.tombstones
     state.looked_at_ms = state.began_at_ms = now
     state.equals = {region: comparison.equals for region, comparison in gc.antientropy.exchanges.peers.items()}
-    until = gatherable_until(Millis(now - state.limits.grace_ms), reports.values())
+    state.scopes = dict(gc.group.peers.fingerprints)
+    old_enough = Millis(now - state.limits.grace_ms)
+    alike = not gc.group.peers.otherwise
+    until = gatherable_until(old_enough, told.values()) if alike and not unlike else old_enough
     found = tx.dead(state.limits.gathered, until, state.after)
-    full = len(found) == state.limits.gathered
-    state.after = (found[-1].stamp.updated_at_ms, found[-1].path) if full else None
-    state.gathered = {tombstone.path: tombstone.stamp for tombstone in found}
-    state.epoch = close(reports, max(each.stamp.updated_at_ms for each in found)) if found else None
+    turns = _by_carriers(gc, found, told)
+    carriers = sorted(turns)[state.turn] if state.turn < len(turns) else ()
+    state.turn += 1
+    if state.turn >= len(turns):
+        full = len(found) == state.limits.gathered
+        state.after = (found[-1].stamp.updated_at_ms, found[-1].path) if full else None
+        state.turn = 0
+    reports, beside = _parted(told, carriers)
+    waits = {region: wait for region, wait in unlike.items() if region in carriers}
+    within = gatherable_until(old_enough, reports.values())
+    chosen = [each for each in turns.get(carriers, ()) if each.stamp.updated_at_ms <= within and not waits]
+    state.gathered = {tombstone.path: tombstone.stamp for tombstone in chosen}
+    state.epoch = close(reports, max(each.stamp.updated_at_ms for each in chosen), beside) if chosen else None
+    return waits or ({} if chosen else _keeping(gc, tx, reports if carriers else told, now))
+
+
+def _by_carriers(
+    gc: DeleteCollection, found: Sequence[Tombstone], told: Mapping[Region, Report]
+) -> dict[tuple[Region, ...], list[Tombstone]]:
+    """Tombstones by the members that carry their paths, this one among them."""
+    if not gc.group.peers.otherwise:
+        return {tuple(sorted(told)): list(found)} if found else {}
+    own, turns = gc.core.identity.region, dict[tuple[Region, ...], list[Tombstone]]()
+    for each in found:
+        carriers = sorted(region for region in told if region == own or gc.group.carries(region, each.path))
+        turns.setdefault(tuple(carriers), []).append(each)
+    return turns
 
 
 def _unequal(gc: DeleteCollection, epoch: Epoch) -> dict[Region, Wait]:

@@ -74,6 +74,8 @@ class Tombstones:
         equals: How often each peer was found equal before the epoch was closed.
         nameless: Databases that send changes and never told their region, and since when that is known here.
         holding: Regions that hold up the dropping, since when, and why.
+        turn: Of those whose paths are carried by the same members, at this place among the tombstones.
+        scopes: Fingerprint of each other scope when the epoch was closed, by region.
     """
 
     limits: TombstoneGc = field(default_factory=TombstoneGc)
@@ -85,6 +87,8 @@ class Tombstones:
     began_at_ms: Millis = Millis(0)
     looked_at_ms: Millis = Millis(0)
     after: tuple[Millis, MetaPath] | None = None
+    turn: int = 0
+    scopes: dict[Region, str] = field(default_factory=dict)
 
     def conditions(self, now: Millis) -> list[tuple[str, str]]:
         """What a person should look at: code and message, by region."""

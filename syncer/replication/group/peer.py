@@ -12,9 +12,17 @@ from typing import Any, Final
 
 from syncer.bus.wire.messages import LEFT, Heartbeat
 from syncer.conflict.changeover import GOES_OVER, ProjectionsInUse, Works, able_ids
+from syncer.conflict.classes.telling import scope_told
+from syncer.conflict.cluster_names.telling import NO_NAMES, RegionNames
+from syncer.conflict.exclusion.rules import Exclusion
+from syncer.conflict.exclusion.telling import told_exclusions
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.scope import Scope
 from syncer.conflict.tombstones import Report
+from syncer.errors import PayloadInvalid
 from syncer.model import Millis, Region, ResourceKind, TieOrder
+from syncer.replacing import replace
+from syncer.replication.core import NO_PECULIARITIES, Peculiarities
 from syncer.state.contract.peers import PeerRow
 
 WINDOW: Final = 60
@@ -37,6 +45,31 @@ Claims = frozenset[tuple[Region, str]]
 """Databases that somebody refuses, each after the region that it is said to be of."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToldScope:
+    """The rules of a scope, as a region has told them last.
+
+    Args:
+        scope: The paths that it carries; ``None``: it has not told, or nobody can read it.
+        text: As it was told; empty: it was not, or nobody can read it.
+        fault: Why nobody can read it; empty: it was not told, or can be read.
+    """
+
+    scope: Scope | None = None
+    text: str = ""
+    fault: str = ""
+
+    @staticmethod
+    def of(text: str, fingerprint: str) -> ToldScope:
+        """What a text tells, beside the fingerprint of the scope that it is of."""
+        if not text:
+            return ToldScope()
+        try:
+            return ToldScope(scope_told(text, fingerprint), text)
+        except PayloadInvalid as exc:
+            return ToldScope(fault=f"nobody can read the rules that it tells: {exc.message}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """By which rules a region works; all of them must be the same everywhere.
@@ -47,6 +80,8 @@ class Rules:
         ties: Who wins at equal times.
         able: Ids of all projections that it can work by.
         ready: Those that all members can work by, as far as it sees.
+        told: The rules of its scope, as far as it has told them.
+        peculiar: In what it differs from others by its configuration, as far as it has told that.
     """
 
     projections: Mapping[str, str]
@@ -54,6 +89,8 @@ class Rules:
     ties: TieOrder
     able: frozenset[str] = frozenset()
     ready: frozenset[str] = frozenset()
+    told: ToldScope = ToldScope()
+    peculiar: Peculiarities = NO_PECULIARITIES
 
     def against(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
         """Kinds of resource that cannot be replicated with a region of these rules, and why."""
@@ -100,6 +137,7 @@ def rules_of(beat: Heartbeat) -> Rules:
         ties=beat.tie_order,
         able=frozenset((*known.values(), *beat.able)),
         ready=frozenset(beat.ready or known.values()),
+        peculiar=_peculiar_by(beat),
     )
 
 
@@ -189,7 +227,11 @@ class Peer:
     def told(self, beat: Heartbeat, now: Millis) -> dict[str, object]:
         """Take what a heartbeat tells of its own region; the heartbeat as it is kept."""
         self.unmet = False
-        self.rules, self.heard_at_ms, self.sent_at_ms = rules_of(beat), now, beat.sent_at_ms
+        told = self.rules.told if self.rules.scope == beat.scope else ToldScope()
+        if beat.rules and beat.rules != told.text:
+            told = ToldScope.of(beat.rules, beat.scope)
+        self.rules = replace(rules_of(beat), told=told)
+        self.heard_at_ms, self.sent_at_ms = now, beat.sent_at_ms
         document = _document(beat, self.rules)
         self.report, self.forgotten = report_of(beat.sender, document), False
         if beat.mode == LEFT and not self.left:
@@ -222,6 +264,7 @@ class Peer:
                 "highest": list(self.highest),
                 "asked": self.asked,
                 "since": self.since_ms,
+                **({"rules": self.rules.told.text} if self.rules.told.text else {}),
             },
         )
 
@@ -236,6 +279,8 @@ class Peer:
             ties=TieOrder(told["tie_order"]),
             able=frozenset((*projections.values(), *told.get("able", ()))),
             ready=frozenset(told.get("ready") or projections.values()),
+            told=ToldScope.of(told.get("rules", ""), told["scope"]),
+            peculiar=_peculiar(told.get("peculiar", {})),
         )
         return Peer(
             sender=row.sender,
@@ -278,6 +323,30 @@ def report_of(sender: str, told: Mapping[str, Any]) -> Report | None:
     )
 
 
+def _peculiar_by(beat: Heartbeat) -> Peculiarities:
+    """In what a region differs, by its heartbeat; nothing of what is more than this version tells."""
+    names = RegionNames(own=beat.clusters, table=beat.names, unsettled=beat.renaming)
+    excluded = told_exclusions([Exclusion(pattern, fields) for pattern, fields in beat.excluded.items()])
+    return Peculiarities(names if names.tellable else NO_NAMES, excluded)
+
+
+def _peculiar(kept: Mapping[str, Any]) -> Peculiarities:
+    """What was kept of :func:`_kept_of`."""
+    own = tuple(kept.get("clusters", ()))
+    names = RegionNames(own=own, table=kept.get("names", {}), unsettled=kept.get("renaming", False))
+    return Peculiarities(names, {pattern: tuple(fields) for pattern, fields in kept.get("excluded", {}).items()})
+
+
+def _kept_of(peculiar: Peculiarities) -> dict[str, object]:
+    """What a region differs in, as it is kept; nothing where it has told none."""
+    if peculiar == NO_PECULIARITIES:
+        return {}
+    excluded = {pattern: list(fields) for pattern, fields in peculiar.excluded.items()}
+    names = peculiar.names
+    told = {"clusters": list(names.own), "names": dict(names.table), "renaming": names.unsettled, "excluded": excluded}
+    return {"peculiar": told}
+
+
 def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
     return {
         "generation": beat.generation,
@@ -296,4 +365,5 @@ def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
         "oldest_unseated_ms": beat.oldest_unseated_ms,
         "unfolded": beat.unfolded,
         "brokers": [text[:BROKER_VERSION_CHARACTERS] for text in beat.brokers[:BROKERS_KEPT]],
+        **_kept_of(rules.peculiar),
     }

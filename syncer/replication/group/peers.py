@@ -12,9 +12,11 @@ from typing import Final
 from syncer.bus.wire.heartbeats import REFUSED_CHARACTERS, REFUSED_TOLD
 from syncer.bus.wire.messages import Heartbeat
 from syncer.conflict.changeover import GOES_OVER, Works
+from syncer.conflict.scope import Scope
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind
 from syncer.replacing import replace
+from syncer.replication.core import NO_PECULIARITIES, Peculiarities
 from syncer.replication.group.peer import REFUSED_KEPT, WINDOW, Claims, Peer, Rules
 from syncer.state.contract.peers import PeerRow
 
@@ -25,6 +27,7 @@ HEARTBEATS_BYTES: Final = 32 * 1024 * 1024
 """What all regions together may tell of others: beyond, a region is heard without it, and keeps deletes."""
 ENTRY_BYTES: Final = 100
 """What an entry of a list takes beside its name."""
+UNTOLD: Final = "it has not told its rules: they are too long, or its version does not"
 ESTABLISHED_MS: Final = 3_600_000
 """Whoever was first heard so long ago is not let go for others."""
 
@@ -44,6 +47,8 @@ class Peers:
         self._disagreements: dict[Region, dict[ResourceKind, str]] = {}
         self._sizes: dict[Region, int] = {}
         self._changed = set[Region]()
+        self._fingerprints = dict[Region, str]()
+        self._peculiar = dict[Region, Peculiarities]()
         self.crowded: Region | None = None
         for row in rows:
             self._keep(row.region, Peer.of(row))
@@ -183,9 +188,45 @@ class Peers:
         return None if peer is None or peer.unmet else peer.heard_at_ms
 
     def alike(self, region: Region) -> bool:
-        """Whether a region treats all paths as this one does."""
+        """Whether a region treats the paths that it carries as this one does."""
+        return region in self._peers and not self._disagreements[region]
+
+    def same_scope(self, region: Region) -> bool:
+        """Whether a region was heard, and has just the scope of this one."""
         peer = self._peers.get(region)
-        return peer is not None and peer.rules.scope == self.ours.scope and not self._disagreements[region]
+        return peer is not None and not peer.unmet and peer.rules.scope == self.ours.scope
+
+    @property
+    def otherwise(self) -> Collection[Region]:
+        """Regions of another scope than this one's, but for those that are gone."""
+        return self._fingerprints.keys()
+
+    @property
+    def fingerprints(self) -> Mapping[Region, str]:
+        """The fingerprints of their scopes."""
+        return self._fingerprints
+
+    def scope_told(self, region: Region) -> Scope | None:
+        """The scope that a region has told of itself; ``None``: it has not, or nobody can read it."""
+        peer = self._peers.get(region)
+        return None if peer is None or peer.unmet else peer.rules.told.scope
+
+    @property
+    def peculiar(self) -> Mapping[Region, Peculiarities]:
+        """In what regions differ from others by their configuration; only of those that have told it."""
+        return self._peculiar
+
+    def untold(self, region: Region) -> str | None:
+        """Why the scope of a region is not known; ``None``: it is."""
+        peer = self._peers.get(region)
+        if peer is None or peer.rules.told.scope is not None:
+            return None
+        return peer.rules.told.fault or UNTOLD
+
+    def counts(self, region: Region) -> bool:
+        """Whether a region is one that is waited for."""
+        peer = self._peers.get(region)
+        return peer is not None and peer.counts
 
     def region_of(self, database: str) -> Region | None:
         """The region that a database first spoke for; ``None``: it never spoke here."""
@@ -365,10 +406,10 @@ class Peers:
             )
             found.append((HEARTBEATS_FULL, message))
         for region, peer in sorted(self._peers.items()):
-            if peer.rules.scope != self.ours.scope:
+            if peer.rules.scope != self.ours.scope and peer.rules.told.scope is None and not peer.unmet:
                 message = (
                     f"{region} replicates other paths than this region (scope {peer.rules.scope}, here "
-                    f"{self.ours.scope}): paths that only one of them carries are not the same in both"
+                    f"{self.ours.scope}), and {peer.rules.told.fault or UNTOLD}: so which paths both carry is not known"
                 )
                 found.append(("scope-differs", message))
             if peer.doubled:
@@ -402,6 +443,8 @@ class Peers:
         peer = self._peers.pop(region, None)
         self._sizes.pop(region, None)
         self._disagreements.pop(region, None)
+        self._fingerprints.pop(region, None)
+        self._peculiar.pop(region, None)
         for database in peer.databases if peer is not None else ():
             if self._owners.get(database) == region:
                 del self._owners[database]
@@ -415,3 +458,11 @@ class Peers:
 
     def _judge(self, region: Region, peer: Peer) -> None:
         self._disagreements[region] = {} if peer.unmet else peer.rules.against(region, self.ours)
+        self._fingerprints.pop(region, None)
+        self._peculiar.pop(region, None)
+        if peer.unmet or peer.gone:
+            return
+        if peer.rules.scope != self.ours.scope:
+            self._fingerprints[region] = peer.rules.scope
+        if peer.rules.peculiar != NO_PECULIARITIES:
+            self._peculiar[region] = peer.rules.peculiar

@@ -193,8 +193,10 @@ def release_future(inbound: Inbound, now: Millis, events: Sequence[MetadataChang
         unit = inbound.units.begin(tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
-            outcome = inbound.core.replica.fold(unit[event.path], event, now, released=True)
             tx.drop_future(event.path, event.stamp)
+            if not inbound.core.scope.contains(event.path):
+                continue  # it has left the scope while it waited
+            outcome = inbound.core.replica.fold(unit[event.path], event, now, released=True)
             if quotas.exceeded(inbound.rooms, tx, unit[event.path], outcome) is None:
                 unit.take(outcome)
             else:  # its number counts as consumed already: it is not let go
@@ -210,6 +212,8 @@ def look_again(inbound: Inbound, unit: UnitOfWork, tx: Transaction, paths: Colle
     It is a matter of haste, and only some are looked at: each has a moment of its own, and waits for no other.
     """
     for event in tx.future_events_at(paths, LOOKED_AT) if paths else ():
+        if not inbound.core.scope.contains(event.path):
+            continue  # its time shows it
         try:
             until = inbound.core.replica.admitted_at(unit[event.path], event, unit.now)
             outcome = (

@@ -99,6 +99,8 @@ def landed(local: OwnStore, landings: Sequence[Landing], now: Millis) -> None:
             unit.take(local.core.replica.written(unit[answer.path], answer, now))
         unit.store()
     _finish(local, [landing.batch for landing in landings], unit)
+    for answer in written:
+        local.waiting.refused.landed(answer.path)
     for intent in intents:
         if intent is not None and not intent.version.stamp.is_baseline:
             stamp = intent.version.stamp
@@ -121,17 +123,20 @@ def refused(local: OwnStore, batch: Batch, refusal: BatchRefused, now: Millis) -
         hold_fence(local, local.core.fence.fence, refusal.guard)
     culprit = batch.paths[refusal.index - 1]
     cause = refusal.cause
+    parks = _park_reason(cause)
     local.entry_cache.forget((culprit,))
     with local.core.state.transaction() as tx:
         unit = local.units.begin(tx, now)
         unit.load(batch.paths)
         for path in batch.paths:
-            reason = _park_reason(cause) if path == culprit else None
+            reason = parks if path == culprit else None
             unit.take(local.core.replica.refused(unit[path], reason, now, str(cause)))
         if isinstance(cause, ValueRefused | AccessDenied):
             _hold_refused(unit, culprit, cause, now)
-        unit.reread((culprit, *_relatives(culprit, cause)))
+        unit.reread((culprit,) if parks is None else _relatives(culprit, cause))
         unit.store()
+    if parks is not None:
+        local.waiting.refused.refused(culprit, now)
     _finish(local, (batch,), unit)
     code = cause.code if isinstance(cause, SyncerError) else "unknown"
     local.telemetry.tally["writes", code] += 1
@@ -155,6 +160,44 @@ def withdraw(local: OwnStore, now: Millis) -> int:
         unit.store()
     _finish(local, batches, unit)
     return len(paths)
+
+
+def probe_lost(local: OwnStore, entry: Entry | None) -> Put | None:
+    """The answer of the first batch was lost: the fence, rewritten so that it cannot land later; ``None``: it landed.
+
+    Where that cannot be told yet, the fence names the batch.
+
+    Args:
+        local: The region's own store.
+        entry: The fence as read since.
+
+    Raises:
+        Fenced: It is not ours any more.
+        PreconditionFailed: The store was put back from a backup.
+    """
+    seen = check_fence(local, entry, local.core.fence)
+    batch = local.writes.head
+    if entry is None or seen is None or batch is None:
+        raise InvariantBroken("a lost answer without a batch")
+    noted, number = seen.as_noted(_held(local).fence), batch.number
+    landed, batch.untold = number in seen.landed, number in seen.untold or number in seen.found
+    local.core.fence = HeldFence(noted.landing(number) if landed else noted, entry.revision)
+    if landed:
+        return None
+    return fence_write(local, local.core.fence, noted.doubting(number) if batch.untold else noted)
+
+
+def put_aside(local: OwnStore, batch: Batch) -> None:
+    """It cannot be told yet whether the batch has landed: its intents stay open, and what follows it goes on.
+
+    Its paths are read as soon as the store can tell of them; by then the fence tells what became of the batch.
+    """
+    held = _held(local)
+    local.core.fence = HeldFence(held.fence.doubting(batch.number), held.revision)
+    local.writes.done(batch)
+    local.entry_cache.forget(batch.paths)
+    local.dirty.release(batch.paths)
+    local.dirty.add(batch.paths, ReadCause.DUE)
 
 
 def lost(local: OwnStore, batch: Batch, *, applied: bool, now: Millis) -> None:
@@ -181,7 +224,11 @@ def _note_landed(tx: Transaction, batch: str) -> None:
 
 
 def settle_former(local: OwnStore, fence: Fence, now: Millis) -> int:
-    """After the fence was raised: tell landed from not landed for every intent of dead incarnations; their number."""
+    """After the fence was raised: tell landed from not landed for every intent of dead incarnations; their number.
+
+    Those of which it cannot be told yet stay open.
+    """
+    untold: list[MetaPath] = []
     with local.core.state.transaction() as tx:
         unit = local.units.begin(tx, now)
         open_intents = tx.intents()
@@ -189,11 +236,14 @@ def settle_former(local: OwnStore, fence: Fence, now: Millis) -> int:
         for register in open_intents:
             if register.intent is not None and register.intent.batch in fence.landed:
                 unit.take(local.core.replica.written(register, None, now))
+            elif register.intent is not None and register.intent.batch in fence.untold:
+                untold.append(register.path)
             else:
                 unit.take(local.core.replica.refused(register, None, now))
+        unit.reread(untold)
         unit.store()
     unit.settle()
-    return len(open_intents)
+    return len(open_intents) - len(untold)
 
 
 def hold_fence(local: OwnStore, fence: Fence, entry: Entry | Written) -> None:
@@ -230,10 +280,10 @@ def probe_rollback_counter(local: OwnStore, entry: Entry | None) -> Put | None:
         Fenced: It is not ours any more.
         PreconditionFailed: The store was put back from a backup.
     """
-    check_fence(local, entry, local.core.fence)
-    if entry is None:
+    seen = check_fence(local, entry, local.core.fence)
+    if entry is None or seen is None:
         raise InvariantBroken("a fence that is ours, and is not there")
-    fence = Fence.decode(entry.value)
+    fence = seen.as_noted(_held(local).fence)
     local.core.fence = HeldFence(fence, entry.revision)
     if fence.mark >= local.core.identity.mark:
         return None
@@ -307,8 +357,8 @@ def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -
         page = tx.due(limit, after)
     due = [register for register in page if not local.core.observing or register.settles]
     ask_again(local, due, now)
-    paths = [register.path for register in due if not register.held and register.intent is None]
-    local.dirty.add(paths, ReadCause.DUE)
+    ready = (each.path for each in due if not each.held and each.intent is None)
+    local.dirty.add([path for path in ready if not local.waiting.refused.rests(path, now)], ReadCause.DUE)
     return page[-1].path if len(page) == limit else None
 
 

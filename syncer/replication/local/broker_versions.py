@@ -104,5 +104,6 @@ def mark_incomplete(local: OwnStore, now: Millis) -> None:
         versions.incomplete_at, versions.incomplete_after = now, MetaPath("")
     with local.core.state.transaction() as tx:
         page = tx.incomplete(INCOMPLETE_PAGE, versions.incomplete_after)
-    local.dirty.add([each.path for each in page if local.core.replica.owes(each)], ReadCause.DUE)
+    carried, owes = local.core.scope.contains, local.core.replica.owes
+    local.dirty.add([each.path for each in page if carried(each.path) and owes(each)], ReadCause.DUE)
     versions.incomplete_after = page[-1].path if len(page) == INCOMPLETE_PAGE else None

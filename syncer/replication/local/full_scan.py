@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -16,9 +16,11 @@ from syncer.replication.bisection import Settle, narrowed
 from syncer.replication.fence import HeldFence
 from syncer.replication.local import going_over
 from syncer.replication.local.dirty import ReadCause
-from syncer.replication.local.observe import check_fence, decide, leave_alone
+from syncer.replication.local.observe import check_fence, decide, leave_alone, settle_told
 from syncer.replication.local.part import OwnStore
 from syncer.replication.recovery import rebuild
+from syncer.replication.uncompared import NOTHING_UNCOMPARED
+from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import Entry
 
 _UNMET_PAGE: Final = 1000
@@ -70,7 +72,7 @@ def take_page(
         Fenced: The fence is not ours: nothing was stamped.
         PreconditionFailed: The store was put back from a backup: likewise.
     """
-    check_fence(local, fence, asked.held)
+    settle_told(local, check_fence(local, fence, asked.held), asked.held, now)
     ticket = asked.read
     local.trust(ticket)
     found: dict[MetaPath, Entry] = {}
@@ -90,9 +92,11 @@ def take_page(
             or register.due
             or register.stored is None
             or register.stored.revision != entry.revision
+            or (register.unspoken and local.core.scope.direction(path).publishes)
             or (going and local.core.replica.goes_over(path))
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
+            or (first and local.core.replica.excludes_others(register))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
         local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)
@@ -133,24 +137,33 @@ def _valid(local: OwnStore, ticket: Ticket, path: MetaPath) -> bool:
 def end(local: OwnStore, scan: Scan) -> None:
     """Every page was taken: what stood there and was not met has to be confirmed absent by a read.
 
+    What has left the scope is met no more, and nothing is known of it: nobody asks where it is.
+
     Raises:
         PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
     """
     with local.core.state.transaction() as tx:
         alive = min(scan.alive, tx.count_alive())
-        if scan.met == 0 and alive > 0:
+        if scan.met == 0 and alive > 0 and next(_unmet(local, tx), ()):
             raise PreconditionFailed(
                 f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
                 hint="Check the store's address, chroot and content. To meet a store that was emptied on purpose anew: "
                 f"stop the daemon, move its sidecar database away, delete {local.core.fence_path}, start it again.",
             )
-        after: MetaPath | None = None
-        while unmet := tx.unmet_standing(_UNMET_PAGE, after):
-            local.dirty.add(unmet, ReadCause.SCAN)
-            after = unmet[-1]
-            if len(unmet) < _UNMET_PAGE:
-                break
+        for paths in _unmet(local, tx):
+            local.dirty.add(paths, ReadCause.SCAN)
     scan.finished = True
+
+
+def _unmet(local: OwnStore, tx: Transaction) -> Iterator[list[MetaPath]]:
+    """Pages of paths in scope that stood there, and that no page of the scan has shown."""
+    after: MetaPath | None = None
+    while unmet := tx.unmet_standing(_UNMET_PAGE, after):
+        if paths := [path for path in unmet if local.core.scope.contains(path)]:
+            yield paths
+        if len(unmet) < _UNMET_PAGE:
+            return
+        after = unmet[-1]
 
 
 def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
@@ -176,7 +189,7 @@ def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
 def _settle_place(local: OwnStore) -> None:
     """All of the store was compared: the fence says from its next write on that it is this one."""
     core = local.core
-    core.moved = core.rescoped = False
+    core.uncompared = NOTHING_UNCOMPARED
     if core.fence is not None and core.place.at and core.fence.fence.at != core.place.at:
         core.fence = HeldFence(replace(core.fence.fence, at=core.place.at), core.fence.revision)
         local.rollback_counter.advanced = True

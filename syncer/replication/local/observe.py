@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import structlog
 
+from syncer.conflict import losing
 from syncer.conflict.acts import Moment, Need, Outcome, Publish
 from syncer.conflict.causality.order import later
 from syncer.conflict.completing import completes
@@ -20,12 +22,13 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify, shown
+from syncer.replication import still_excluded
 from syncer.replication.bisection import Settle, narrowed, place_of, why
-from syncer.replication.fence import HeldFence
+from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
-from syncer.replication.recovery import missing_values, rebuild, rollback_detection
+from syncer.replication.recovery import missing_values, rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.transaction import Transaction
@@ -33,6 +36,10 @@ from syncer.stores.contract import Entry
 
 log = structlog.get_logger()
 
+Answers: TypeAlias = "Mapping[MetaPath, Entry | None]"
+"""What a store has told of paths."""
+ALL_DECIDED: Final[Answers] = MappingProxyType({})
+"""Whatever is absent was removed by somebody."""
 _IN_DOUBT: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 
 
@@ -101,10 +108,23 @@ def give_up(local: OwnStore, plan: ReadPlan) -> None:
         local.dirty.add((path,), origin)
 
 
-def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
+def take_answers(
+    local: OwnStore,
+    plan: ReadPlan,
+    answers: Answers,
+    now: Millis,
+    undecided: Answers = ALL_DECIDED,
+) -> None:
     """Decide by the answers; what they may not decide any more is read again.
 
     A path that the store cannot tell of now has no answer: it is left as it is, until the watch tells of it.
+
+    Args:
+        local: The region's own store.
+        plan: What was asked for.
+        answers: What the store told.
+        now: The time.
+        undecided: Of its absences, those that nobody has decided; see :class:`syncer.stores.contract.PartlyRead`.
 
     Raises:
         Fenced: The fence, read after the values, is not ours: nothing was stamped.
@@ -112,12 +132,12 @@ def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Ent
         StateUnavailable: Nothing was stored; the paths stay dirty.
     """
     try:
-        check_fence(local, answers.get(plan.fence), plan.held)
+        settle_told(local, check_fence(local, answers.get(plan.fence), plan.held), plan.held, now)
         local.trust(plan.ticket)
         local.dirty.decided(path for path in plan.origins if path not in answers)
         told = [path for path in plan.origins if path in answers]
         valid = {path: answers[path] for path in told if local.watch.ledger.valid(plan.ticket, path)}
-        decide(local, plan.ticket, valid, plan.origins, now)
+        decide(local, plan.ticket, valid, plan.origins, now, undecided)
     except BaseException:
         give_up(local, plan)
         raise
@@ -127,7 +147,7 @@ def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Ent
     local.watch.ledger.close(plan.ticket)
 
 
-def check_fence(local: OwnStore, entry: Entry | None, asked: HeldFence | None) -> None:
+def check_fence(local: OwnStore, entry: Entry | None, asked: HeldFence | None) -> Fence | None:
     """A local change is stamped only if a fence read made after the value's read is still ours, and not an older one.
 
     Args:
@@ -135,25 +155,67 @@ def check_fence(local: OwnStore, entry: Entry | None, asked: HeldFence | None) -
         entry: The fence as read.
         asked: The fence as it was known when the values were asked for.
 
+    Returns:
+        The fence; ``None`` for an observer, which has none.
+
     Raises:
         Fenced: It is not ours.
         PreconditionFailed: It is what we wrote before: the store was put back from a backup.
     """
     if local.core.observing:
-        return
+        return None
     seen = local.core.fence.seen(entry) if local.core.fence is not None else None
     if seen is None:
         raise Fenced("another daemon has raised the fence of this region")
     if asked is not None:
         rollback_detection.check_store(seen, asked)
+    return seen
+
+
+def settle_told(local: OwnStore, seen: Fence | None, asked: HeldFence | None, now: Millis) -> None:
+    """Settle batches that were put aside because nobody could tell what became of them, and that a fence tells of now.
+
+    It names each until that is stored here; so after a crash it is told once more.
+
+    Args:
+        local: The region's own store.
+        seen: The fence as read; ``None``: an observer has none.
+        asked: The fence as it was held when that was asked for: of a batch that it does not name as untold, a reading
+            of before may know nothing.
+        now: The time.
+
+    Raises:
+        StateUnavailable: Nothing was stored; it is told again.
+    """
+    held = local.core.fence
+    if seen is None or asked is None or held is None:
+        return
+    told = {batch for batch in held.fence.untold if batch in asked.fence.untold and batch not in seen.untold}
+    if not told:
+        return
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
+        settled = {each.path: each.intent for each in tx.intents() if each.intent and each.intent.batch in told}
+        unit.load(tuple(settled))
+        for path, intent in settled.items():
+            if intent.batch in seen.found:
+                unit.take(local.core.replica.written(unit[path], None, now))
+            else:
+                unit.take(local.core.replica.refused(unit[path], None, now))
+        unit.store()
+    left = tuple(batch for batch in held.fence.untold if batch not in told)
+    local.core.fence = HeldFence(replace(held.fence, untold=left), held.revision)
+    local.entry_cache.forget(tuple(settled))
+    unit.settle()
 
 
 def decide(
     local: OwnStore,
     ticket: Ticket,
-    answers: Mapping[MetaPath, Entry | None],
+    answers: Answers,
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
+    undecided: Answers = ALL_DECIDED,
 ) -> None:
     """Store what valid answers mean, in one transaction, and queue the writes that follow.
 
@@ -162,7 +224,7 @@ def decide(
     """
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
-        return _decide(local, ticket, {path: answers[path] for path in paths}, origins, now)
+        return _decide(local, ticket, {path: answers[path] for path in paths}, origins, now, undecided)
 
     if answers:
         for path in narrowed(local.group, list(answers), attempt, partial(leave_alone, local)):
@@ -184,15 +246,19 @@ def leave_alone(local: OwnStore, path: MetaPath, cause: Exception) -> Settle:
 def _decide(
     local: OwnStore,
     ticket: Ticket,
-    answers: Mapping[MetaPath, Entry | None],
+    answers: Answers,
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
+    undecided: Answers,
 ) -> Settle:
     packer = local.packer()
     with local.core.state.transaction() as tx:
         unit = local.units.begin(tx, now)
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
+        for path in undecided.keys() & answers.keys() - landing:
+            if not rescoping.comes_in(local.core, path):
+                unit.take(losing.lost(unit[path], undecided[path]))
         observed = _observe(local, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
         unit.reread(landing)
         _hold_mass_delete(local, unit, tx, observed)
@@ -211,6 +277,7 @@ def _decide(
             if entry is not None and stored is not None and stored.revision == entry.revision:
                 local.entry_cache.keep(entry)
         local.dirty.decided(answers)
+        still_excluded.note(local.core, local.telemetry, (unit[path] for path in answers))
         for path in judged:
             local.versions.judged(path)
         unit.settle()
@@ -222,7 +289,7 @@ def _decide(
 def _observe(
     local: OwnStore,
     unit: UnitOfWork,
-    answers: Mapping[MetaPath, Entry | None],
+    answers: Answers,
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> dict[MetaPath, Outcome]:
@@ -241,7 +308,11 @@ def _observe(
         elif versions.vouched and entry is not None and versions.vouches(path, entry.revision):
             moment = replace(moment, vouched=True)
         publishes = local.core.scope.direction(path).publishes
-        outcome = local.core.replica.observe(unit[path], entry, moment, publishes=publishes)
+        register = unit[path]
+        if rescoping.comes_in(local.core, path) and path not in unit.opened:
+            register = rescoping.met(local.core, register, entry, moment)
+            moment = replace(moment, first_scan_done=False)
+        outcome = local.core.replica.observe(register, entry, moment, publishes=publishes)
         if outcome.need is Need.BROKERS and entry is not None:
             versions.doubt(path, entry.revision)
         outcomes[path] = outcome
@@ -256,7 +327,7 @@ def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcom
     deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
     if not deleted:
         return
-    window, now, alive = local.deletes, unit.now, tx.count_alive()
+    window, now, alive = local.deletes, unit.now, unit.count_alive()
     if not window.begun:
         window.begin(tx.deletes_passed(window.since(now), window.kept))
     limits = local.core.replica.settings.limits
@@ -264,9 +335,9 @@ def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcom
         f"too many deletes within {limits.delete_window_ms // 1000} s: more than {limits.max_deletes}, "
         f"or more than {limits.max_delete_fraction:.0%} of {alive} paths"
     )
-    if local.core.moved:
+    if local.core.uncompared.place:
         detail = "missing in the store that was given to this region in place of its former one"
-    elif local.core.rescoped:
+    elif local.core.uncompared.rules:
         detail = "missing where the scope has been changed: it may have been deleted while it was not in scope"
     elif window.permits(len(deleted), alive, now):
         unit.afterwards(partial(window.passed, len(deleted), now))
@@ -279,9 +350,7 @@ def _deletes(outcome: Outcome) -> bool:
     return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
 
 
-def apply_due(
-    local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
-) -> None:
+def apply_due(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Answers, packer: Packer) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     owes = local.core.replica.owes
     due = [
@@ -313,8 +382,8 @@ def apply_due(
 def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
     """What the target is like, for each of these loaded paths.
 
-    A parent is not deleted before all of the store was read: a child that nobody has read yet may live below it, and a
-    store without parents would let it stand there alone.
+    A parent is not deleted before all of the store was read: a child that nobody has read yet may live, and the store
+    refuses the delete only where that stands below the parent's own path, which a partitioned topic does not.
     """
     parents: dict[MetaPath, MetaPath] = {}
     dying: list[MetaPath] = []
@@ -328,9 +397,10 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
         elif not known.alive:
             dying.append(path)
     unit.load(tuple(dict.fromkeys(parents.values())))
-    with_children = tx.parents_of_living(dying) | unit.parents_of_living(dying) if dying else set()
+    with_children = unit.parents_of_living(dying) if dying else set()
     parting = {path for path in dying if child_prefixes(path)}
     open_paths = tx.open_paths(paths) | unit.opened
+    doubted = local.group.names.doubted
     return {
         path: Facts(
             now=unit.now,
@@ -338,6 +408,7 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
             child_alive=path in with_children,
             outbox_open=path in open_paths,
             clusters=local.clusters.names,
+            doubted=doubted,
             topics=local.topics.fresh(path, unit.now),
             scalable=local.topics.scalable_at(path),
             applies=_applies(local, unit[path]) and (local.watch.scanned or path not in parting),
@@ -353,9 +424,7 @@ def _applies(local: OwnStore, register: Register) -> bool:
     return resource is not None and not local.group.peers.blocked(resource.kind, local.group.expected)
 
 
-def _answer_requests(
-    local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None]
-) -> None:
+def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Answers) -> None:
     """Send the register of a path that a peer has asked for, if the store was just read to hold it."""
     if not local.recovery.values.requested or local.core.observing:
         return

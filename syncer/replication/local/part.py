@@ -42,7 +42,7 @@ class OwnStore:
         recovery: Recovering a lost database.
         watch: Where the watch stands.
         dirty: Paths that have to be read.
-        waiting: Paths that wait for other paths.
+        waiting: Paths that wait for other paths, and refused writes.
         entry_cache: What the store held when it was last read.
         own_writes: Names of this daemon's latest transactions.
         misfits: What the store holds and cannot be replicated.

@@ -19,13 +19,17 @@ from syncer.stores.contract import Delete, Put, Write, never, size_of
 class Batch:
     """Writes that go out as one transaction. ``number`` is its id in the intents and in the receipt.
 
-    ``stretch``: when it was sent, see :class:`syncer.replication.local.own_writes.OwnWrites`.
+    ``weight``: as how many writes they count. ``stretch``: when it was sent, see
+    :class:`syncer.replication.local.own_writes.OwnWrites`. ``untold``: its answer was lost, and it cannot be told yet
+    whether it landed.
     """
 
     number: str
     writes: list[Put | Delete] = field(default_factory=list)
     size_bytes: int = 0
+    weight: int = 0
     stretch: int = -1
+    untold: bool = False
 
     @property
     def paths(self) -> tuple[MetaPath, ...]:
@@ -42,6 +46,7 @@ class WriteQueue:
         max_writes: Of one batch, the fence's included.
         max_bytes: Of one batch.
         max_batches: Of the queue.
+        delete_weight: As how many writes a delete counts.
         alone: Paths that share a batch with nothing but the fence.
     """
 
@@ -51,12 +56,14 @@ class WriteQueue:
         max_writes: int,
         max_bytes: int,
         max_batches: int = 8,
+        delete_weight: int = 1,
         alone: Callable[[MetaPath], bool] = never,
     ) -> None:
         self._alone = alone
         self._max_writes = max(1, max_writes - 1)  # the fence is one of them
         self._max_bytes = max_bytes
         self._max_batches = max_batches
+        self._delete_weight = delete_weight
         self._waiting: deque[Batch] = deque()
         self._answered: dict[str, Batch] = {}
         self._in_flight: dict[MetaPath, None] = {}
@@ -111,7 +118,12 @@ class WriteQueue:
             return True
         if self._alone(write.path) or self._alone(batch.writes[0].path):
             return False
-        return len(batch.writes) < self._max_writes and batch.size_bytes + size_of(write) <= self._max_bytes
+        fits = batch.weight + self.weight(write) <= self._max_writes
+        return fits and batch.size_bytes + size_of(write) <= self._max_bytes
+
+    def weight(self, write: Write) -> int:
+        """As how many writes of a batch it counts."""
+        return self._delete_weight if isinstance(write, Delete) else 1
 
     def commit(self, batches: list[Batch]) -> None:
         """The intents of these batches are stored: they may be sent."""
@@ -176,6 +188,7 @@ class Packer:
         batch = self.batches[-1]
         batch.writes.append(write)
         batch.size_bytes += size_of(write)
+        batch.weight += self._queue.weight(write)
 
     def packed(self) -> list[Batch]:
         """The batches that hold something."""

@@ -234,6 +234,8 @@ def answers(recovery: Recovery, now: Millis, phase: Phase) -> list[StatePage]:
         return []
     if phase is not Phase.HEARING and not recovery.core.first_scan_done:
         return []  # it asks again; by then the first scan is over
+    if recovery.core.uncompared.rules:
+        return []  # likewise: what has come into the scope is met first
     told: list[StatePage] = []
     for asked in list(recovery.progress.owed.values()):
         page = StatePage(
@@ -268,6 +270,8 @@ def _page(recovery: Recovery, asked: StateRequest, page: StatePage) -> StatePage
         for register in found:
             known = register.known
             after = register.path
+            if not recovery.core.scope.contains(register.path):
+                continue  # it may have been deleted elsewhere since it left the scope
             if known is None or (register.hold is not None and register.hold.local):
                 continue  # a held local delete was told to nobody
             digest = None if known.digest is None else known.digest.hex()

@@ -119,8 +119,8 @@ class BusPumps:
         seen = None
         try:
             with self._around.timing_of("read"), anyio.move_on_after(AHEAD_S):
-                answers, _ = await read_answerable(self._around.store, planned.paths)
-                seen = Prefetched(planned, answers)
+                told = await read_answerable(self._around.store, planned.paths)
+                seen = Prefetched(planned, told.answers)
         except SyncerError as exc:
             log.info("not_read_ahead", region=self._around.region, code=exc.code, cause=exc.message)
         finally:

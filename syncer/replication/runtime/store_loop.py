@@ -74,7 +74,9 @@ class StorePumps:
             try:
                 await self._until_writable()
                 entry = (await self._around.store.read([path]))[path]
-                write = await self._around.thread.call(self._around.driver.raise_fence, entry, secrets.token_hex(8))
+                write = await self._around.thread.call(
+                    self._around.driver.raise_fence, entry, secrets.token_hex(8), self._around.clock()
+                )
                 answer = (await self._around.store.apply([write]))[0]
                 settled = await self._around.thread.call(
                     self._around.driver.activated, write, answer, self._around.clock()
@@ -214,13 +216,15 @@ class StorePumps:
                 continue
             try:
                 with self._around.timing_of("read"):
-                    answers, _ = await read_answerable(self._around.store, plan.paths)
+                    answers, _, undecided = await read_answerable(self._around.store, plan.paths)
             except BaseException:
                 with anyio.CancelScope(shield=True):
                     await self._around.thread.quick(self._around.driver.give_up, plan)
                 raise
             with self._around.timing_of("decide"):
-                await self._around.thread.call(self._around.driver.take_answers, plan, answers, self._around.clock())
+                await self._around.thread.call(
+                    self._around.driver.take_answers, plan, answers, self._around.clock(), undecided
+                )
             self._around.wake_all()
 
     async def prober(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from syncer.conflict.register import Register
@@ -21,8 +21,13 @@ class RegisterTransaction(Protocol):
         """Insert or replace registers."""
         ...
 
-    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose stored value is alive."""
+    def parents_of_living(self, paths: Collection[MetaPath], carried: Callable[[MetaPath], bool]) -> set[MetaPath]:
+        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose stored value is alive.
+
+        Args:
+            paths: The paths.
+            carried: Whether a child counts: of one that has left the scope nobody knows whether it is there still.
+        """
         ...
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:

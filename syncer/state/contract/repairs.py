@@ -36,7 +36,7 @@ class Repair:
     Args:
         regions: Whose snapshots they were.
         taken_at_ms: When the oldest of these was taken.
-        rules: By what they were compared: the fingerprint of the scope and the tie order.
+        rules: By what they were compared: the scope, or the scopes by region, and the tie order.
         total: How many paths it names; 0 while they are brought in.
         deletes: How many of these are deletes.
         done: How many were decided.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from syncer.conflict.register import Register
@@ -39,13 +39,17 @@ class PathTables(UndoLog):
             if change:
                 self._put(self._db.alive, "", self._db.alive[""] + change)
 
-    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose stored value is alive."""
+    def parents_of_living(self, paths: Collection[MetaPath], carried: Callable[[MetaPath], bool]) -> set[MetaPath]:
+        """Of these paths, those with a child that is carried, and whose stored value is alive."""
         prefixes = {path: child_prefixes(path) for path in paths}
         return {
             path
             for path, under in prefixes.items()
-            if under and any(r.path.startswith(under) and r.stored_alive for r in self._db.registers.values())
+            if under
+            and any(
+                each.path.startswith(under) and each.stored_alive and carried(each.path)
+                for each in self._db.registers.values()
+            )
         }
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
@@ -56,7 +60,7 @@ class PathTables(UndoLog):
     def incomplete(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers whose store lacks kept fields, in path order, beyond ``after``."""
         found = (register for path, register in sorted(self._db.registers.items()) if path > (after or ""))
-        return [register for register in found if register.kept is not None and register.kept.gone][:limit]
+        return [each for each in found if each.kept is not None and (each.kept.gone or each.kept.excluded)][:limit]
 
     def count_due(self) -> int:
         """How many registers are due."""

@@ -121,7 +121,7 @@ def register_row(register: Register) -> tuple[int, Row]:
         row += _rest_row(register)
     if register.kept is not None:
         shape |= KEPT
-        row += (1 if register.kept.gone else 0, kept_bytes(register.kept))
+        row += (1 if register.kept.gone or register.kept.excluded else 0, kept_bytes(register.kept))
     return shape, tuple(row)
 
 
@@ -141,15 +141,20 @@ def _intent_row(intent: Intent) -> Row:
 
 
 def kept_bytes(kept: KeptFields | None) -> bytearray | None:
-    """Kept fields as JSON: what the store holds, what it lacks and, if there is any, what it owes."""
+    """Kept fields as JSON: what the store holds, what it lacks and, if there is any, what it owes, and its own."""
     if kept is None:
         return None
+    if kept.excluded:
+        return as_bytes(json_of([kept.store, kept.gone, kept.owed, list(kept.excluded), kept.group, list(kept.untold)]))
     return as_bytes(json_of([kept.store, kept.gone, kept.owed] if kept.owed else [kept.store, kept.gone]))
 
 
 def kept_in(data: bytes | None) -> KeptFields | None:
     """The kept fields that :func:`kept_bytes` has written."""
-    return None if data is None else KeptFields(*cast("tuple[Any, Any]", json_in(data)))
+    if data is None:
+        return None
+    told = cast("list[Any]", json_in(data))
+    return KeptFields(*told[:3], *([tuple(told[3]), told[4], tuple(told[5])] if len(told) > 3 else []))
 
 
 def _rest_row(register: Register) -> Row:

@@ -132,6 +132,13 @@ class Statements:
         )
         page = living.order_by(registers.c.path).limit(bindparam("most", type_=Integer)).offset(literal_column("0"))
         self.known_alive: Final = self._sql(page, ("after", "most"))
+        between = select(registers.c.path).where(
+            registers.c.alive == literal_column("1"),
+            registers.c.path >= bindparam("first"),
+            registers.c.path < bindparam("beyond"),
+        )
+        some = between.order_by(registers.c.path).limit(bindparam("most", type_=Integer)).offset(literal_column("0"))
+        self.living_between: Final = self._sql(some, ("first", "beyond", "most"))
         self.set_facts: Final = self._sql(
             update(identity)
             .where(identity.c.epoch == bindparam("mine"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, CursorResult, delete, exists, func, or_, select
 
@@ -34,6 +34,9 @@ from syncer.state.sql.work.ledger_audits import LedgerAuditRows
 from syncer.state.sql.work.move_runs import MoveRunRows
 from syncer.state.sql.work.operations import OperationRows
 from syncer.state.sql.work.repairs import RepairRows
+
+_CHILDREN: Final = 100
+"""Children that are asked for at once."""
 
 
 def beyond(prefix: str) -> str:
@@ -134,10 +137,23 @@ class SqlTransaction(
         self._cache.registers.clear()
         self.all_touched = True
 
-    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child whose stored value is alive."""
+    def parents_of_living(self, paths: Collection[MetaPath], carried: Callable[[MetaPath], bool]) -> set[MetaPath]:
+        """Of these paths, those with a child that is carried, and whose stored value is alive."""
         ranges = [(path, prefix, beyond(prefix)) for path in paths for prefix in child_prefixes(path)]
-        return {row[0] for row in self._rows(self._statements.living_in(ranges))}
+        found = {row[0] for row in self._rows(self._statements.living_in(ranges))}
+        return {path for path in found if any(carried(child) for child in self._living_below(path))}
+
+    def _living_below(self, path: MetaPath) -> Iterator[MetaPath]:
+        """Children whose stored value is alive, a few at a time: the first one decides nearly always."""
+        for prefix in child_prefixes(path):
+            first = prefix
+            while True:
+                page = (first, beyond(prefix), _CHILDREN)
+                found = self._connection.exec_driver_sql(self._statements.living_between, page).fetchall()
+                yield from (child for (child,) in found)
+                if len(found) < _CHILDREN:
+                    break
+                first = found[-1][0] + "\x01"  # nothing lies between: no path holds a zero
 
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""

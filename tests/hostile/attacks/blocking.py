@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.bus.wire.tree_bodies import TreeEntry, buckets_body, groups_body
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, Millis, Region, Stamp, TieOrder
-from syncer.replication.antientropy.tree_state import label_of
 from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
 from tests.hostile.operating import forgetting_goes_on, rebuild_with_a_liar
 from tests.hostile.saying import (

@@ -26,3 +26,10 @@ def test_only_what_says_where_the_store_is_counts() -> None:
         Elsewhere(table="b"),
     ]
     assert len({address_digest(each, {}) for each in (here, *others)}) == 1 + len(others)
+
+
+def test_where_topic_policies_are_is_told_beside_where_the_store_is() -> None:
+    here = ZooKeeperConfig(hosts="a:2181")
+    store, plus, topics = address_digest(here, {}, ["acme/*"]).partition("+")
+    assert (store, plus) == (address_digest(here, {}), "+")
+    assert topics != address_digest(here, {}, ["acme/orders"]).partition("+")[2] != ""

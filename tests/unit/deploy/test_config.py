@@ -103,9 +103,9 @@ def load_table(file: Path) -> dict[str, object]:
 
 
 def paths(value: object) -> set[str]:
-    """Every absolute path of a machine in a table; a chroot is a path of the store."""
+    """Every absolute path of a machine in a table; a chroot is a path of the store, and so is a pattern."""
     if isinstance(value, dict):
-        return {path for key, inner in value.items() if key != "chroot" for path in paths(inner)}
+        return {path for key, inner in value.items() if key not in {"chroot", "pattern"} for path in paths(inner)}
     if isinstance(value, list):
         return {path for inner in value for path in paths(inner)}
     return {value} if isinstance(value, str) and value.startswith("/") else set()

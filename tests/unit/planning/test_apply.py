@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -209,6 +210,36 @@ async def test_a_child_that_came_meanwhile_keeps_its_parent(store: SqliteStore, 
     assert isinstance(outcome.error, PlanStale)
     assert f"{TOPIC} was made below it" in outcome.error.message
     assert writer.get(SPACE) == values[SPACE]
+
+
+async def test_a_child_out_of_scope_keeps_its_parent_too(store: SqliteStore, writer: OutsideWriter) -> None:
+    writer.put(TENANT, b'{"a":1}')
+    writer.put(SPACE, b"{}")
+    scope = Scope(rules=(Rule(pattern=SPACE, direction=Direction.IGNORE), *SCOPE.rules))
+    outcome = await perform([Operation(path=TENANT, before=b'{"a":1}', after=None)], store, scope)
+    assert isinstance(outcome.error, PlanStale)
+    assert "has something below it that the plan does not delete" in outcome.error.message
+    assert writer.get(TENANT) == b'{"a":1}'
+
+
+async def test_a_delete_counts_as_many_writes_as_the_store_says(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capabilities = replace(store.capabilities, max_batch_writes=4, delete_weight=2)
+    monkeypatch.setattr(SqliteStore, "capabilities", capabilities)
+    paths = [MetaPath(f"{TOPIC}{number}") for number in range(5)]
+    await fill(store, dict.fromkeys(paths, b'{"partitions":1}'))
+    sent: list[int] = []
+
+    async def note(writes: Sequence[Write]) -> tuple[Written, ...]:
+        sent.append(len(writes))
+        return await store.apply(writes)
+
+    outcome = await perform(
+        [Operation(path=path, before=b'{"partitions":1}', after=None) for path in paths], store, SCOPE, send=note
+    )
+    assert outcome.error is None
+    assert sent == [2, 2, 1]
 
 
 async def test_an_empty_inner_node_is_a_place_where_nothing_stands(store: SqliteStore, writer: OutsideWriter) -> None:

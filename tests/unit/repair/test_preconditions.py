@@ -8,14 +8,14 @@ import pytest
 
 from syncer.conflict.settings import Limits
 from syncer.errors import PreconditionFailed
-from syncer.model import Millis
-from syncer.repair.preconditions import Offer, Terms, objections, require_open
+from syncer.model import Millis, Region
+from syncer.repair.preconditions import Offer, Terms, objections, require_open, scopes_text
 from syncer.state.contract.repairs import Repair, RepairState
 
 NOW = Millis(1_700_000_000_000)
 RULES = ("scope", "smaller")
 LIMITS = Limits()
-TERMS = Terms(rules=RULES, limits=LIMITS, grace_ms=Millis(60_000))
+TERMS = Terms(region=Region("east"), rules=RULES, limits=LIMITS, grace_ms=Millis(60_000))
 OFFER = Offer(rules=RULES, taken_at_ms=Millis(NOW - 1_000), paths=10_000, deletes=0)
 SKEW_MS = LIMITS.max_clock_skew_ms
 
@@ -32,6 +32,28 @@ def test_other_rules_are_objected_to_whatever_a_person_lets_pass() -> None:
     for rules in (("another", "smaller"), ("scope", "native")):
         (why,) = said(replace(OFFER, rules=rules), old=True, deletes=True)
         assert "another scope or tie order" in why
+
+
+@pytest.mark.parametrize(
+    ("scopes", "begins"),
+    [
+        ({"east": "scope", "west": "other"}, True),
+        ({"east": "former", "west": "scope"}, False),
+        ({"north": "scope", "west": "other"}, True),
+        ({"north": "former", "west": "other"}, False),
+        ({"north": "scope", "west": "scope"}, True),
+    ],
+)
+def test_regions_of_different_scopes_are_repaired_by_those_that_were_compared(
+    scopes: dict[str, str], begins: bool
+) -> None:
+    text = scopes_text({Region(name): scope for name, scope in scopes.items()})
+    assert (said(replace(OFFER, rules=(text, "smaller"))) == []) is begins
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "7", ""])
+def test_what_names_no_scopes_is_another_scope(text: str) -> None:
+    assert len(said(replace(OFFER, rules=(text, "smaller")))) == 1
 
 
 def test_a_snapshot_from_the_future_is_objected_to_beyond_the_skew_that_clocks_may_have() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from syncer.conflict.scope import fingerprint_of
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.repair.repair_file import MAX_LINE_BYTES, DifferingPath, Head, RegionPart, RepairFile, Totals, write
@@ -168,3 +169,44 @@ def test_what_is_no_file_of_ours_is_refused(tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(content)
         with pytest.raises(PlanInvalid):
             RepairFile(tmp_path / "file").check()
+
+
+def mixed(west: str = "both /admin/policies/**") -> Head:
+    """The head of a plan between regions of different scopes."""
+    east = "both /admin/policies/**\nboth /admin/resourcegroups/**"
+    return HEAD.model_copy(update={"scope": "", "scopes": {"east": east, "west": west}})
+
+
+def test_a_plan_between_different_scopes_has_the_rules_of_each(tmp_path: Path) -> None:
+    head = mixed()
+    write(tmp_path / "plan", head, FINDINGS)
+    assert read(tmp_path / "plan") == (head, list(FINDINGS))
+    scopes, ties = head.rules
+    assert orjson.loads(scopes) == {name: fingerprint_of(rules) for name, rules in (head.scopes or {}).items()}
+    assert (ties, HEAD.rules) == ("smaller", ("scope", "smaller"))
+    first = orjson.loads((tmp_path / "plan").read_bytes().split(b"\n", 1)[0])
+    write(tmp_path / "plain", HEAD, FINDINGS)
+    plain = orjson.loads((tmp_path / "plain").read_bytes().split(b"\n", 1)[0])
+    assert first.keys() - plain.keys() == {"scopes"}, "any other one is written as ever"
+
+
+@pytest.mark.parametrize(
+    ("west", "message"),
+    [
+        ("ignore /admin/policies/text\nboth /admin/policies/**", "line 2: west does not carry /admin/policies/text"),
+        ("sideways /admin/policies/**", "rules that nobody can read"),
+        ("", "rules that nobody can read"),
+    ],
+)
+def test_a_plan_that_changes_what_a_region_does_not_carry_is_refused(tmp_path: Path, west: str, message: str) -> None:
+    write(tmp_path / "plan", mixed(west), FINDINGS)
+    with pytest.raises(PlanInvalid, match=message):
+        RepairFile(tmp_path / "plan").check()
+
+
+@pytest.mark.parametrize("found_in", ["east", "north"])
+def test_rules_are_those_of_the_regions_of_the_plan(tmp_path: Path, found_in: str) -> None:
+    other = mixed().model_copy(update={"scopes": {"east": "both /admin/policies/**", "north": "both /admin/**"}})
+    write(tmp_path / "plan", other if found_in == "east" else mixed(), [finding("x", b"{}", found_in=Region(found_in))])
+    with pytest.raises(PlanInvalid, match="other regions than it names" if found_in == "east" else "north does not"):
+        RepairFile(tmp_path / "plan").check()

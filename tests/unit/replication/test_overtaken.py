@@ -50,7 +50,7 @@ def state() -> MemoryState:
 def driver(state: MemoryState) -> Driver:
     scope = Scope([*DEFAULT_RULES, Rule(f"{BASE}/**", Direction.BOTH)])
     found = Driver(Replica(Settings(region=HERE)), scope, state, CAPABILITIES)
-    raised = found.raise_fence(None, "store")
+    raised = found.raise_fence(None, "store", NOW)
     found.activated(raised, Written(path=raised.path, revision=Revision("f1")), NOW)
     found.armed()
     return found

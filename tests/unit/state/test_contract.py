@@ -240,8 +240,24 @@ def test_parents_of_living_children(subject: Subject) -> None:
             ]
         )
         asked = [f"/admin/policies/{name}" for name in ("a", "a/n", "ab", "b", "b/n")] + ["/admin/clusters/c"]
-        parents = work.parents_of_living([MetaPath(path) for path in asked])
+        parents = work.parents_of_living([MetaPath(path) for path in asked], lambda _: True)
+        carried = work.parents_of_living([MetaPath(path) for path in asked], lambda path: "clusters" in path)
     assert parents == {"/admin/policies/a", "/admin/policies/b/n", "/admin/clusters/c"}
+    assert carried == {"/admin/clusters/c"}
+
+
+def test_of_many_children_one_that_is_carried_is_enough(subject: Subject) -> None:
+    parent = MetaPath("/admin/policies/acme/orders")
+    with subject.state.transaction() as work:
+        work.save(
+            living(f"/admin/{where}/{number:03}")
+            for where in ("topic-policies/global/acme/orders/persistent", "partitioned-topics/acme/orders/persistent")
+            for number in range(250)
+        )
+        for last in ("partitioned-topics/acme/orders", "topic-policies/global/acme/orders"):
+            path = MetaPath(f"/admin/{last}/persistent/249")
+            assert work.parents_of_living([parent], path.__eq__) == {parent}
+        assert work.parents_of_living([parent], lambda _: False) == set()
 
 
 def test_outbox_round_trips_events_in_order(subject: Subject) -> None:

@@ -114,13 +114,14 @@ async def _matches(config: Config, pattern: PathPattern, limit: int) -> ScopeMat
     from syncer.planning.scope_trial import PathMatches, no_resource_since, read_over, ruled
 
     scope, matches = config.compiled_scope(), PathMatches(pattern, limit)
+    excluded = config.scope.exclusions().at
     async with opened(config) as target:
         await read_over(target.store, pattern.prefixes, matches.take, needed=pattern.prefixes)
     found = matches.found
     return ScopeMatchesDocument(
         region=config.region,
         pattern=pattern.text,
-        items=[scoped_path_document(scope, ruled(scope, path), stands=True) for path in found.paths],
+        items=[scoped_path_document(scope, ruled(scope, path), stands=True, excluded=excluded) for path in found.paths],
         total=found.total,
         more=found.more,
         no_resource=None if pattern.prefixes else no_resource_since(MetaPath(pattern.text)),
@@ -142,7 +143,7 @@ async def _one_path(config: Config, pattern: PathPattern, _limit: int) -> ScopeM
     return ScopeMatchesDocument(
         region=config.region,
         pattern=pattern.text,
-        items=[scoped_path_document(scope, ruled(scope, path), stands=stands)],
+        items=[scoped_path_document(scope, ruled(scope, path), stands=stands, excluded=config.scope.exclusions().at)],
         total=int(stands),
         more=0,
         no_resource=None,

@@ -371,6 +371,14 @@ def test_numbers_too_large_for_their_field_are_refused(field: str, number: int) 
         ({"generation": 0}, "generation: 0 is none"),
         ({"generations": {"us-west": [10**12, "db"]}}, "generation: 1000000000000 is none"),
         ({"generations": {"us-west": [1]}}, "generations"),
+        ({"clusters": "west"}, "clusters"),
+        ({"names": {"pulsar-w": 7}}, "names.pulsar-w"),
+        ({"names": {"pulsar-w": "we\u202est"}}, "a name is none"),
+        ({"clusters": ["x" * 513]}, "too many characters"),
+        ({"clusters": ["x"] * 4097}, "it lists too much"),
+        ({"excluded": {"/admin/**": ["x"] * 4097}}, "it lists too much"),
+        ({"excluded": {"/admin/**": ["x" * 500] * 300}}, "it lists too much"),
+        ({"excluded": {"/admin/\u0000": ["ttl"]}}, "a name is none"),
     ],
 )
 def test_a_malformed_heartbeat_is_refused_by_field(changes: dict[str, Any], reason: str) -> None:
@@ -447,6 +455,19 @@ def test_a_heartbeat_from_before_time_began_is_refused() -> None:
     sent = encode(replace(HEARTBEAT, sent_at_ms=Millis(5)))
     with pytest.raises(PayloadInvalid, match="outside the sane range"):
         decode(sent.payload, sent.properties)
+
+
+def test_names_of_clusters_and_excluded_fields_come_back_whole_and_are_left_out_where_there_are_none() -> None:
+    beat = replace(
+        HEARTBEAT,
+        clusters=("west",),
+        names={"pulsar-w": "west"},
+        excluded={"/admin/policies/acme/*": ("backlog_quota_map", "message_ttl_in_seconds")},
+    )
+    sent = encode(beat)
+    assert decode(sent.payload, sent.properties) == beat
+    told = orjson.loads(decode_native(encode(HEARTBEAT).payload).value or b"{}")
+    assert not {"clusters", "names", "excluded"} & told.keys()
 
 
 def test_fields_of_a_newer_heartbeat_are_no_error() -> None:

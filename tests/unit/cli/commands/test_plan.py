@@ -485,7 +485,26 @@ def test_what_this_region_does_not_carry_is_counted(run: Run, tmp_path: Path) ->
         file.write('[scope]\nrules = [{ pattern = "/admin/policies/**", direction = "both" }]\n')
     result = run("backup", "diff", "saved")
     assert result.exit_code == 0
-    assert "2 resources of the other side are outside of this region's scope" in result.stderr
+    assert "2 paths not shared, and not compared: 2 there that this region's scope leaves out, 0 here" in result.stderr
+    found = planned(run("backup", "diff", "saved", "-o", "json"))
+    assert (found.uncovered, found.unshared_paths, found.different) == (2, 2, False)
+
+
+def test_nothing_is_planned_that_one_of_two_regions_does_not_carry(run: Run, tmp_path: Path) -> None:
+    before = planned(run("diff", "--with", "west.toml", "--delete", "-o", "json"))
+    assert any(each.path.startswith("/admin/partitioned-topics/") for each in before.operations)
+    with (tmp_path / "west.toml").open("a", encoding="utf-8") as file:
+        file.write('[scope]\nrules = [{ pattern = "/admin/policies/**", direction = "publish" }]\n')
+    found = planned(run("diff", "--with", "west.toml", "--delete", "-o", "json"))
+    assert found.operations == [each for each in before.operations if each.path.startswith("/admin/policies/")]
+    assert found.unshared_paths is not None
+    assert (found.uncovered, found.unshared_paths > 0) == (0, True)
+    with (tmp_path / "east.toml").open("a", encoding="utf-8") as file:
+        file.write('[scope]\nrules = [{ pattern = "/admin/partitioned-topics/**", direction = "both" }]\n')
+    result = run("diff", "--with", "west.toml", "--delete", "-o", "json")
+    assert (planned(result).operations, planned(result).left) == ([], []), (
+        "they share nothing, and nothing would be gone"
+    )
 
 
 def test_every_reason_of_a_refusal_is_explained() -> None:

@@ -11,10 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli import waiting
+from syncer.cli.commands import status
 from syncer.cli.main import app
 from syncer.documents.status import VerdictDocument
 from syncer.model import Millis
 from syncer.state.sql.database import SqlState
+from tests.unit.inspection.test_verdict import peer
 from tests.unit.registers import HERE, THERE
 
 Run = Callable[..., Result]
@@ -172,3 +174,21 @@ def test_the_next_command_names_the_configuration_that_this_one_has_named(run: R
 
 def test_a_verdict_is_not_watched(run: Run) -> None:
     assert run("status", "--check", "--watch", "1").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("same", "shared", "said"),
+    [
+        (True, 7, "equal"),
+        (None, 7, "equal"),
+        (False, None, "equal"),
+        (False, 7, "equal (7 shared paths)"),
+        (False, 1, "equal (1 shared path)"),
+    ],
+)
+def test_of_regions_with_other_rules_it_says_over_how_many_paths(
+    same: bool | None, shared: int | None, said: str
+) -> None:
+    met = peer(same_rules=same, shared_class="label", shared_paths=shared)
+    assert status._shared(met, "equal") == said
+    assert status._shared(met, None) is None

@@ -14,17 +14,19 @@ from syncer.bus.limits import MAX_MESSAGE_BYTES, message_bytes
 from syncer.bus.wire.codec import decode, encode
 from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, TreeMessage
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
+from syncer.naming.cluster_names import ClusterNames
 from syncer.replication.antientropy import protocol, tree_state
 from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Exchanges, Pace
-from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.uncompared import NOTHING_UNCOMPARED
 from syncer.state.contract.membership import JOINING
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Capabilities, Entry, Put, Written
@@ -79,7 +81,7 @@ class Site:
             tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=Region(self.region))), self.scope, self.state, CAPABILITIES)
         raised = self.driver.raise_fence(
-            self.entries.get(parts_of(self.driver).core.fence_path), f"store-{self.region}"
+            self.entries.get(parts_of(self.driver).core.fence_path), f"store-{self.region}", T0
         )
         self.driver.activated(raised, self.put(raised.path, raised.value), T0)
         self.driver.armed()
@@ -348,19 +350,17 @@ def test_a_held_delete_is_never_told() -> None:
     assert pair.steps.count("groups") < 8, "the pauses grow"
 
 
-def test_regions_of_other_scopes_are_not_compared_but_of_other_directions_are() -> None:
+def test_regions_whose_paths_flow_in_other_directions_are_compared_like_any() -> None:
     directed = [
         Rule(rule.pattern, Direction.APPLY if rule.direction is Direction.BOTH else rule.direction)
         for rule in DEFAULT_RULES
     ]
     assert label_of(Scope(directed)) == label_of(Scope())
-    narrow = Scope((Rule("/admin/resourcegroups/*", Direction.BOTH),))
-    pair = Pair(west=Site("west", scope=narrow))
-    pair.west.has(path_of(1), 1, 5)
-    pair.beat(6)
-    assert not pair.steps
-    assert [code for code, _ in parts_of(pair.east.driver).antientropy.exchanges.conditions()] == ["not-compared"]
-    assert parts_of(pair.east.driver).antientropy.exchanges.report()[Region("west")]["state"] == "not-compared"
+    pair = Pair(west=Site("west", scope=Scope(directed)))
+    both_have(pair)
+    pair.beat(2)
+    assert parts_of(pair.east.driver).antientropy.exchanges.report()[Region("west")]["state"] == "equal"
+    assert not parts_of(pair.east.driver).antientropy.tree_state.of_classes
 
 
 @pytest.mark.parametrize("root", ["", "no number"])
@@ -557,6 +557,9 @@ def test_another_scope_is_summed_anew_and_what_left_it_is_not_counted() -> None:
     assert parts_of(site.driver).antientropy.tree_state.tree is None
     assert site.state.database.tree[""].label.startswith("left ")
     site.work(T0)
+    assert parts_of(site.driver).antientropy.tree_state.tree is None, "what came in is met first"
+    parts_of(site.driver).core.uncompared = NOTHING_UNCOMPARED
+    site.work(T0)
     tree = parts_of(site.driver).antientropy.tree_state.tree
     assert tree is not None
     assert tree.count == 1
@@ -631,3 +634,81 @@ def test_who_has_left_is_neither_compared_nor_listened_to() -> None:
     )  # fmt: skip
     pair.east.hear([step], T0)
     assert not parts_of(pair.east.driver).antientropy.exchanges.peers
+
+
+SPACE = MetaPath("/admin/policies/acme/orders")
+B2 = ClusterNames({"b2": "b"})
+"""The west calls its own cluster otherwise."""
+
+
+class OwnNames(dict[MetaPath, Entry]):
+    """A store whose brokers have names of their own, as the daemon reads and writes it; digests are over what it reads.
+
+    Args:
+        read_mapped: By the group's names, as the product does it; else in the stored form.
+    """
+
+    def __init__(self, *, read_mapped: bool) -> None:
+        super().__init__()
+        self.read_mapped = read_mapped
+
+    def __setitem__(self, path: MetaPath, entry: Entry) -> None:
+        super().__setitem__(path, replace(entry, value=B2.value_here(path, entry.value)))
+
+    def get(self, path: MetaPath, default: Entry | None = None) -> Entry | None:  # type: ignore[override]  # as it is called
+        entry = super().get(path, default)
+        if entry is None or not self.read_mapped:
+            return entry
+        return replace(entry, value=B2.value_in_group(path, entry.value))
+
+
+def policies(ttl: int, *clusters: str) -> bytes:
+    return orjson.dumps({"replication_clusters": clusters, "message_ttl_in_seconds": ttl})
+
+
+def named_otherwise(*, read_mapped: bool) -> Pair:
+    """Both hold the same policies, the west by its own name for a cluster."""
+    pair = Pair(Site("east"), Site("west", entries=OwnNames(read_mapped=read_mapped)))
+    for site in (pair.east, pair.west):
+        for path, value in ((SPACE, policies(60, "a", "b")), (MetaPath("/admin/policies/acme"), b'{"adminRoles":[]}')):
+            revision = site.put(path, value).revision
+            found = site.entries.get(path)
+            assert found is not None
+            known = replace(version(path, 0, 5, "east"), digest=digest_of(path, found.value))
+            with site.state.transaction() as tx:
+                tx.save([Register(path=path, known=known).sit(known, revision)])
+        site.sum_again()
+    assert dict.__getitem__(pair.west.entries, SPACE).value == policies(60, "a", "b2")
+    pair.beat(4)
+    return pair
+
+
+def edited(pair: Pair) -> None:
+    """Somebody edits in the east, then somebody in the west, each by the names of the brokers there."""
+    pair.east.put(SPACE, policies(61, "a", "b"))
+    pair.east.driver.noticed([SPACE], Millis(pair.now))
+    pair.beat(4)
+    entry = Entry(path=SPACE, value=policies(62, "b2"), revision=Revision("w"), modified_at_ms=None)
+    dict.__setitem__(pair.west.entries, SPACE, entry)
+    pair.west.driver.noticed([SPACE], Millis(pair.now))
+    pair.beat(4)
+
+
+def test_schedule_26_mapping() -> None:
+    pair = named_otherwise(read_mapped=True)
+    assert pair.equal
+    assert (pair.steps, pair.events) == ([], [])
+    edited(pair)
+    assert pair.equal
+    assert not pair.steps, "equal roots need no comparison"
+    assert [event.value for event in pair.events] == [policies(61, "a", "b"), policies(62, "b")]
+    assert pair.east.entries[SPACE].value == policies(62, "b")
+    assert pair.west.entries[SPACE].value == policies(62, "b2")
+    for site in (pair.east, pair.west):
+        assert not list(site.state.database.conflicts)
+
+
+def test_schedule_26_digests_over_the_stored_form_would_differ_by_the_name_alone() -> None:
+    pair = named_otherwise(read_mapped=False)
+    assert pair.steps
+    assert [event.path for event in pair.events] == [SPACE]

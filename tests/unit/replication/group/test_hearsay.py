@@ -78,7 +78,7 @@ class Told:
         """Who keeps deletes from being forgotten, and what is said of it."""
         parts = parts_of(self.east.driver)
         with self.east.state.transaction() as tx:
-            _, silent = collector._reports(parts.gc, tx, collector.own_report(tx), self.now)
+            _, silent, _ = collector._reports(parts.gc, tx, collector.own_report(tx), self.now)
         return silent
 
 

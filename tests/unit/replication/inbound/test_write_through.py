@@ -68,7 +68,7 @@ class Site:
         with self.state.transaction() as tx:
             tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=Region("east"))), Scope(), self.state, CAPABILITIES)
-        raised = self.driver.raise_fence(None, "store-east")
+        raised = self.driver.raise_fence(None, "store-east", T0)
         self.driver.activated(raised, self.store.write(raised)[0], T0)
         self.arm()
         self.said = 0

@@ -17,7 +17,7 @@ from syncer.conflict.register import Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
 from syncer.replication.driver import Driver
 from syncer.replication.local import absences, broker_versions
 from syncer.replication.local.absences import Absences
@@ -70,7 +70,7 @@ class VersionedRegion:
             tx.set_identity(first_scan_done=True, projections=self.settings.projections.kept_as)
         self.state = state
         self.driver = Driver(Replica(self.settings), Scope(), state, CAPABILITIES)
-        raised = self.driver.raise_fence(None, "store")
+        raised = self.driver.raise_fence(None, "store", Millis(self.now))
         written = self.put(raised.path, json.loads(raised.value))
         self.entries[raised.path] = Entry(path=raised.path, value=raised.value, revision=written, modified_at_ms=None)
         self.driver.activated(raised, Written(path=raised.path, revision=written), Millis(self.now))
@@ -455,6 +455,19 @@ def test_what_the_store_lacks_is_looked_at_page_by_page_and_written_back(
     region.work()
     assert all(json.loads(region.entries[path].value) == WHOLE for path in paths)
     assert region.published == []
+
+
+def test_what_has_left_the_scope_is_not_looked_at_for_it(region: VersionedRegion) -> None:
+    path = MetaPath("/admin/policies/pulsar/left")
+    region.settled("5.0.0-M1")
+    known = Version(stamp=Stamp(T0, HERE), by=region.settings.by, seen={region.settings.by: T0}, digest=Digest(b"d"))
+    register = Register(path=path, known=known, own=T0, kept=KeptFields({}, OF_5)).sit(known, Revision("7"))
+    with region.state.transaction() as tx:
+        tx.save([register])
+    region.now += AGAIN_MS
+    assert region.local.core.replica.owes(register)
+    broker_versions.mark_incomplete(region.local, Millis(region.now))
+    assert path not in region.local.dirty
 
 
 @pytest.mark.parametrize("state", ["untold", "unsettled"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.model import MetaPath
+from syncer.model import MetaPath, Revision
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.write_queue import Batch, WriteQueue
+from syncer.stores.contract import Delete, Put
 
 A, B, C, D = (MetaPath(f"/admin/policies/{name}") for name in "abcd")
 
@@ -86,3 +87,24 @@ def test_room_for_writes_is_offered_in_whole_batches(queued: int, vacancy: int) 
     queue = WriteQueue(max_writes=10, max_bytes=1000, max_batches=8)
     queue.commit([Batch(str(number)) for number in range(queued)])
     assert queue.vacancy == vacancy
+
+
+@pytest.mark.parametrize(("weight", "batches"), [(1, [4, 1]), (2, [2, 2, 1]), (9, [1] * 5)])
+def test_a_delete_counts_as_many_writes_as_the_store_says(weight: int, batches: list[int]) -> None:
+    packer = WriteQueue(max_writes=5, max_bytes=1000, delete_weight=weight).packer(1)
+    assert packer.number
+    for path in (A, B, C, *(MetaPath(f"{C}/{name}") for name in "xy")):
+        write = Delete(path=path, expected=Revision("7"))
+        assert packer.fits(write) or packer.begin()
+        packer.add(write)
+    assert [len(batch.writes) for batch in packer.packed()] == batches
+
+
+def test_puts_and_deletes_share_a_batch_by_their_weight() -> None:
+    packer = WriteQueue(max_writes=5, max_bytes=1000, delete_weight=2).packer(1)
+    assert packer.number
+    for write in (Put(path=A, value=b"", expected=None), Delete(path=B, expected=Revision("7"))):
+        assert packer.fits(write)
+        packer.add(write)
+    assert not packer.fits(Delete(path=C, expected=Revision("7")))
+    assert packer.fits(Put(path=C, value=b"", expected=None))

@@ -77,7 +77,7 @@ def restarted(region: GoingRegion) -> GoingRegion:
     region.state.activate()
     raised = region.entries[region.local.core.fence_path]
     region.driver = Driver(Replica(region.settings), Scope(), region.state, CAPABILITIES)
-    fence = region.driver.raise_fence(raised, "store")
+    fence = region.driver.raise_fence(raised, "store", Millis(region.now))
     revision = region.put(fence.path, json.loads(fence.value))
     region.driver.activated(fence, Written(path=fence.path, revision=revision), Millis(region.now))
     return region

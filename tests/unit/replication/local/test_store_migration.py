@@ -8,11 +8,14 @@ from dataclasses import replace
 import pytest
 
 from syncer.admin.topic_probe import BOOKKEEPER_NODES
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.errors import AccessDenied
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, ResourceKind, Revision
+from syncer.paths import GLOBAL_TOPIC_POLICIES
 from syncer.replication.control.report import report
 from syncer.replication.core import NamedStore
-from syncer.replication.fence import Fence, moved
+from syncer.replication.fence import BETWEEN, Fence, moved, policies_moved, raised
 from syncer.replication.local.store_migration import (
     FLAG,
     IN_MIGRATION,
@@ -192,7 +195,7 @@ class Moving(Site):
         super().begin()
         parts = parts_of(self.driver)
         parts.core.place = NamedStore("zookeeper", self.at)
-        raised = self.driver.raise_fence(self.entries.get(parts.core.fence_path), "store")
+        raised = self.driver.raise_fence(self.entries.get(parts.core.fence_path), "store", T0)
         self.driver.activated(raised, self.put(raised.path, raised.value), T0)
         self.driver.armed()
 
@@ -215,7 +218,7 @@ def test_at_another_address_equal_revisions_say_nothing_and_what_lacks_is_held()
     site.at = "two"
     site.begin()
     core = parts_of(site.driver).core
-    assert core.moved
+    assert core.uncompared.place
     with site.state.transaction() as tx:
         assert all(each.stored is not None and each.stored.revision is None for each in tx.page(100))
     changed, lacks = path_of(3), path_of(4)
@@ -229,8 +232,79 @@ def test_at_another_address_equal_revisions_say_nothing_and_what_lacks_is_held()
     assert held is not None
     assert held.local
     assert "in place of its former one" in held.detail
-    assert not core.moved
+    assert not core.uncompared.place
     site.mark()
     assert site.fence().at == "two"
     site.begin()
-    assert not parts_of(site.driver).core.moved
+    assert not parts_of(site.driver).core.uncompared.place
+
+
+def test_a_store_is_compared_although_its_former_address_came_back_before_it_was() -> None:
+    """As where a table of cluster names is changed and taken back: the store is the same one, and so is its fence."""
+    site = Moving("east")
+    site.has(path_of(1), 0, 1)
+    scanned(site, NOW)
+    site.mark()
+    site.at = "two"
+    site.begin()
+    assert site.fence().at == BETWEEN
+    scanned(site, NOW)  # and ends before a mark says so
+    site.at = "one"
+    site.begin()
+    assert parts_of(site.driver).core.uncompared.place
+    with site.state.transaction() as tx:
+        assert all(each.stored is not None and each.stored.revision is None for each in tx.page(100))
+
+
+def test_the_first_fence_of_a_store_says_by_which_address_it_is_read() -> None:
+    identity = replace(parts_of(Moving("east").driver).core.identity, store_id=None)
+    first = raised(None, identity, "store", T0, rebuilding=False, at="one")
+    assert first.at == "one"
+    assert moved(first, "two"), "and is compared by another one, though it was never compared whole"
+
+
+def test_where_topic_policies_are_read_is_told_apart_from_where_the_store_is() -> None:
+    fence = Fence(number=1, database_id="d", generation=1, store_id="s", at="here+topics")
+    assert policies_moved(fence, "here")
+    assert policies_moved(fence, "here+others")
+    assert policies_moved(replace(fence, at=BETWEEN), "here"), "nobody knows by which ones it was begun"
+    assert not policies_moved(fence, "there+topics")
+    assert not policies_moved(fence, "here+topics")
+    assert not policies_moved(replace(fence, at="here"), "there")
+    assert not policies_moved(None, "here")
+
+
+@pytest.mark.parametrize(("after", "counts"), [("one+topics", False), ("two", True)])
+def test_policies_that_brokers_kept_elsewhere_before_are_met_and_win_over_nothing(after: str, *, counts: bool) -> None:
+    """What is found at the other place may be of any age: it is a baseline. In a copied store it is an edit."""
+    policy = MetaPath(f"{GLOBAL_TOPIC_POLICIES}/acme/orders/persistent/one")
+    site = Moving("east", Scope([*DEFAULT_RULES, Rule(f"{GLOBAL_TOPIC_POLICIES}/**", Direction.BOTH)]))
+    site.has(policy, 7, 1)
+    scanned(site, NOW)
+    site.mark()
+    site.at = after
+    site.begin()
+    site.put(policy, value_of(8))
+    scanned(site, NOW)
+    changes = [said for said in site.said if isinstance(said, MetadataChangeEvent)]
+    assert [said.stamp.updated_at_ms >= T0 for said in changes] == [counts]
+    with site.state.transaction() as tx:
+        known = tx.registers([policy])[policy].known
+    assert known is not None
+    assert (known.seen.get(version(policy, 7, 1, "east").by) is not None) is counts
+
+
+@pytest.mark.parametrize("found", [value_of(7), b"no JSON"])
+def test_a_policy_that_is_at_its_new_place_as_the_group_knows_it_is_not_met(found: bytes) -> None:
+    """Else a change by who has not heard of the baseline yet would wait for a person."""
+    policy = MetaPath(f"{GLOBAL_TOPIC_POLICIES}/acme/orders/persistent/one")
+    site = Moving("east", Scope([*DEFAULT_RULES, Rule(f"{GLOBAL_TOPIC_POLICIES}/**", Direction.BOTH)]))
+    site.has(policy, 7, 1)
+    scanned(site, NOW)
+    site.mark()
+    site.at = "one+topics"
+    site.begin()
+    site.put(policy, found)
+    scanned(site, NOW)
+    assert not [said for said in site.said if isinstance(said, MetadataChangeEvent)]
+    assert site.known(policy) == version(policy, 7, 1, "east") or found == b"no JSON"

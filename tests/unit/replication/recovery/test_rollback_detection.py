@@ -30,7 +30,7 @@ from syncer.model import (
 )
 from syncer.paths import fence_path
 from syncer.replication.driver import Driver
-from syncer.replication.fence import RECEIPTS, Fence
+from syncer.replication.fence import RECEIPTS, Fence, raised
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.rollback_counter import INTERVAL_MS, RollbackCounter
 from syncer.replication.recovery import rebuild
@@ -65,7 +65,7 @@ class World:
     def active(self, *expected: Region) -> Driver:
         """A daemon that has become the writer."""
         driver = self.started(*expected)
-        put = driver.raise_fence(self.entry, "store")
+        put = driver.raise_fence(self.entry, "store", T0)
         driver.activated(put, self.write(put), T0)
         return driver
 
@@ -114,6 +114,24 @@ def test_a_fence_and_its_database_agree_and_the_fence_is_raised_with_a_new_mark(
     assert world.fence.mark == identity.mark == identity.marked == before + 1
 
 
+@pytest.mark.parametrize(("before", "after"), [(3, 1_700_000_000), (1_800_000_000, 1_800_000_001)])
+def test_a_fence_number_rises_by_one_and_beyond_all_that_were_given_out_where_a_database_begins_anew(
+    world: World, before: int, after: int
+) -> None:
+    world.active()
+    assert world.fence.number == 2
+    present = Entry(
+        path=FENCE,
+        value=replace(world.fence, number=before).encode(),
+        revision=Revision("9"),
+        modified_at_ms=None,
+    )
+    identity = parts_of(world.driver).core.identity
+    now = Millis(1_700_000_000_999)
+    assert raised(present, identity, "store", now, rebuilding=False).number == before + 1
+    assert raised(present, identity, "store", now, rebuilding=True).number == after
+
+
 def test_a_store_that_lacks_a_mark_is_refused_and_nothing_is_changed(world: World) -> None:
     old = world.entry
     world.mark()
@@ -121,7 +139,7 @@ def test_a_store_that_lacks_a_mark_is_refused_and_nothing_is_changed(world: Worl
     before = world.identity()
     driver = world.started()
     with pytest.raises(PreconditionFailed, match="the store is older than the sidecar database"):
-        driver.raise_fence(world.entry, "store")
+        driver.raise_fence(world.entry, "store", T0)
     assert replace(world.identity(), epoch=before.epoch) == before
     assert world.entry is old
 
@@ -151,7 +169,7 @@ def test_a_crash_at_any_step_of_a_mark_makes_nothing_look_old(world: World, step
 
 def test_a_crash_between_raising_the_fence_and_its_answer_makes_nothing_look_old(world: World) -> None:
     driver = world.started()
-    world.write(driver.raise_fence(world.entry, "store"))
+    world.write(driver.raise_fence(world.entry, "store", T0))
     world.active()
     assert world.driver.rebuilding is None
 
@@ -170,7 +188,7 @@ def test_an_old_store_is_known_after_a_rebuild_too_by_the_former_database_that_i
         tx.set_identity(rebuild=replace(kept, phase=Phase.DONE).encode())
     world.entry = old
     with pytest.raises(PreconditionFailed, match="has taken the place of"):
-        world.started().raise_fence(old, "store")
+        world.started().raise_fence(old, "store", T0)
 
 
 # -- while it runs

@@ -41,7 +41,7 @@ class Lost:
         self.driver = Driver(
             Replica(Settings(region=EAST)), Scope(), self.state, CAPABILITIES, expected=expected or (WEST,)
         )
-        put = self.driver.raise_fence(entry, "store")
+        put = self.driver.raise_fence(entry, "store", T0)
         self.driver.activated(put, Written(path=path, revision=Revision("2")), T0)
 
     def asks(self, now: Millis = T0) -> list[StateRequest]:
@@ -91,6 +91,9 @@ def test_it_begins_anew_above_the_generation_of_the_fence_and_asks_who_is_expect
     identity = parts_of(lost.driver).core.identity
     assert (identity.generation, identity.store_id, identity.first_scan_done) == (5, "store", False)
     assert lost.driver.hearing
+    fence = parts_of(lost.driver).core.fence
+    assert fence is not None
+    assert fence.fence.number == T0 // 1000, "above what was given out after the store's backup"
     asked = lost.asks()
     assert [(each.target, each.after, each.told) for each in asked] == [("north", "", 0), ("west", "", 0)]
     assert lost.asks(Millis(LATER - 1)) == [], "not before they had time to answer"
@@ -376,4 +379,4 @@ def test_one_that_may_not_take_over_is_refused_by_another_ones_fence() -> None:
     value = Fence(number=3, database_id="other", generation=1, store_id="store").encode()
     entry = Entry(path=fence_path(EAST), value=value, revision=Revision("1"), modified_at_ms=None)
     with pytest.raises(PreconditionFailed, match="another sidecar database"):
-        driver.raise_fence(entry, "store")
+        driver.raise_fence(entry, "store", T0)

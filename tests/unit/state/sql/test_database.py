@@ -21,7 +21,7 @@ from syncer.model import Digest, MetaPath, Millis, Region
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.transaction import Transaction
-from syncer.state.sql import tables
+from syncer.state.sql import opening, tables
 from syncer.state.sql.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
@@ -80,6 +80,14 @@ def test_foreign_databases_are_refused(url: str, tmp_path: Path) -> None:
     for opened in (SqlState.open, Views.open):
         with pytest.raises(StateForeign, match="9999"):
             opened(url, EAST)
+
+
+def test_versions_that_know_no_excluded_fields_refuse_the_database(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqlState.open(url, EAST).close()
+    before = frozenset(f"{number:04}" for number in range(1, 22))
+    monkeypatch.setattr(opening, "_known", lambda: before)
+    with pytest.raises(StateForeign, match="0022"):
+        SqlState.open(url, EAST)
 
 
 def test_what_is_no_database_is_unavailable(url: str, tmp_path: Path) -> None:

@@ -270,3 +270,14 @@ def test_a_configuration_with_a_wrong_rule_is_named(run: Run, tmp_path: Path) ->
     assert result.exit_code == 78
     assert "scope pattern 'policies' is no path pattern" in result.stderr
     assert "syncer config check --config wrong.toml" in result.stderr
+
+
+def test_fields_that_are_this_regions_own_are_named(run: Run, tmp_path: Path) -> None:
+    rules = '{ pattern = "/admin/policies/acme/*", fields = ["retention_policies", "backlog_quota_map"] }'
+    config = tmp_path / "east.toml"
+    config.write_text(f"{config.read_text('utf-8')}[scope]\nexclude = [{rules}]\n", encoding="utf-8")
+    found = ScopeMatchesDocument.model_validate_json(run("/admin/policies/acme/**", "-o", "json").stdout)
+    assert {each.path: each.excluded for each in found.items} == {
+        "/admin/policies/acme/orders": ["backlog_quota_map", "retention_policies"]
+    }
+    assert "backlog_quota_map, retention_policies" in run("/admin/policies/acme/orders").stdout

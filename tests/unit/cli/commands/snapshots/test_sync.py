@@ -102,7 +102,7 @@ def run(tmp_path: Path, state: SqlState, monkeypatch: pytest.MonkeyPatch) -> Run
 def performing(state: SqlState, *, telling: bool = True) -> Iterator[Driver]:
     """A driver that does what it is asked; with ``telling``, it tells repairs, too."""
     driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
-    raised = driver.raise_fence(None, "a store")
+    raised = driver.raise_fence(None, "a store", Millis(NOW))
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), Millis(NOW))
     parts_of(driver).recovery.progress.unheard.clear()
 

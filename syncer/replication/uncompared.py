@@ -1,0 +1,53 @@
+"""Changes of the store, or of how it is looked at, since all of it was compared last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from syncer.conflict.scope import Scope
+from syncer.model import MetaPath
+from syncer.replication.fence import Fence, moved, policies_moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompared:
+    """In what the store, or the look at it, is another one, until a whole scan has compared it.
+
+    Args:
+        place: The fence was written into a store at another address.
+        policies: Topic policies were compared at another place, where the brokers kept them then.
+        rules: Those of the scope may be others than before.
+        former: The scope before those; ``None``: it is not known, or they are the same.
+        unkept: No rules were kept, as by an older version: most likely they are the same, so nothing counts as having
+            come in.
+    """
+
+    place: bool = False
+    policies: bool = False
+    rules: bool = False
+    former: Scope | None = None
+    unkept: bool = False
+
+    def in_store_of(self, fence: Fence | None, at: str) -> Uncompared:
+        """The same where the store is the one in which a fence was found.
+
+        Args:
+            fence: As found; ``None``: there was none.
+            at: Digest of the store's address.
+        """
+        return replace(self, place=moved(fence, at), policies=policies_moved(fence, at))
+
+    @property
+    def lets_in(self) -> bool:
+        """Whether paths may have come in that were not carried, or not read of this place, before."""
+        return (self.rules and not self.unkept) or self.policies
+
+    def was_carried(self, path: MetaPath) -> bool | None:
+        """Whether a path was carried before; ``None``: nobody knows by which rules."""
+        if not self.rules or self.unkept:
+            return True
+        return None if self.former is None else self.former.contains(path)
+
+
+NOTHING_UNCOMPARED: Final = Uncompared()
