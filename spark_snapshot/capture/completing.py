@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from spark_snapshot.format.rows import STORE
 from spark_snapshot.sources.arrow import STORE as ROWS
 from syncer.conflict.completing import completed_value
-from syncer.conflict.fields.kept import Document, KeptFields
+from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.projection import json_in
 from syncer.conflict.withholding import carried_value
 from syncer.model import MetaPath
@@ -44,9 +44,11 @@ def whole_row(path: MetaPath, value: bytes, gone: bytes) -> tuple[bytes, bytes]:
     Args:
         path: Of a resource.
         value: As the store holds it.
-        gone: JSON of the kept fields.
+        gone: JSON of the kept fields: an object, or an array where some fields are the store's own.
     """
-    kept = KeptFields(gone=cast("Document", json_in(gone)))
+    told = json_in(gone)
+    missing, excluded, group = cast("Any", told if isinstance(told, list) else (told, (), {}))
+    kept = KeptFields(gone=missing, excluded=tuple(excluded), group=group)
     whole = carried_value(path, completed_value(path, value, kept))
     return whole, fingerprint(path, whole)
 

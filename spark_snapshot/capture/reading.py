@@ -24,7 +24,14 @@ from spark_snapshot.capture.renaming import renamed_rows
 from spark_snapshot.capture.watermark import Sidecar, sidecar_of
 from spark_snapshot.format.drafts import READ, SnapshotDraft, flush_all
 from spark_snapshot.format.extent import Extent
-from spark_snapshot.format.manifest import Described, ManifestTable, StoreFacts, current_projections, described_scope
+from spark_snapshot.format.manifest import (
+    Described,
+    ManifestTable,
+    StoreFacts,
+    current_projections,
+    described_exclusions,
+    described_scope,
+)
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import REGISTERS, STORE
 from spark_snapshot.runtime.phases import Job
@@ -124,6 +131,7 @@ def read_region(job: Job, draft: SnapshotDraft, wanted: CaptureRequest, place: S
             scope_fingerprint=scope.fingerprint,
             ties=config.tie_order,
             tenants=None if extent.tenants is None else tuple(sorted(extent.tenants)),
+            exclude=described_exclusions(config.scope.exclusions()),
         ),
         files=files,
         registers=known,
@@ -167,13 +175,15 @@ def read_before(draft: SnapshotDraft, config: Config) -> Read:
             if file.size() != each.bytes:
                 raise SnapshotDamaged(f"{file} is not as it was read", hint="Take a snapshot without --resume.")
     about = read.about
-    if (about.scope_fingerprint, about.ties, about.projections) != (
+    if (about.scope_fingerprint, about.ties, about.projections, about.exclude) != (
         config.compiled_scope().fingerprint,
         config.tie_order,
         current_projections(),
+        described_exclusions(config.scope.exclusions()),
     ):
         raise PreconditionFailed(
-            f"what was read of region {config.region} was read by another scope, order of ties or projections",
+            f"what was read of region {config.region} was read by another scope, order of ties or projections, or with "
+            "other excluded fields",
             hint="Take a snapshot without --resume.",
         )
     return read

@@ -5,6 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
@@ -15,7 +18,10 @@ from spark_snapshot.format.layout import DATA, Snapshot, latest
 from spark_snapshot.format.manifest import BucketFile, Count, Described, SnapshotManifest
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.words import StampOrigin
+from syncer.conflict.classes.pairs import ScopeClass, class_of
+from syncer.conflict.scope import Scope
 from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotShrunken
+from syncer.model import MetaPath
 from syncer.plan.losses import LossBounds
 
 DEFAULT_BUCKETS: Final = 16
@@ -93,7 +99,7 @@ def write(
     counted = _counted(frame.sparkSession, Snapshot(draft.place, manifest))
     manifest = manifest.model_copy(update={"kinds": counted}).sealed()
     if before is not None:
-        _guard(manifest, before, allow_empty=allow_empty, losses=losses)
+        _guard(Snapshot(draft.place, manifest), before, allow_empty=allow_empty, losses=losses)
     return manifest
 
 
@@ -128,9 +134,15 @@ def _counted(spark: SparkSession, draft: Snapshot) -> dict[str, Count]:
     }
 
 
-def _guard(manifest: SnapshotManifest, before: Snapshot, *, allow_empty: bool, losses: LossBounds | None) -> None:
-    """Refuse what an odd store would leave; what passes here is what the next one is held to."""
-    had, has, about = before.manifest.alive, manifest.alive, manifest.about
+def _guard(taken: Snapshot, before: Snapshot, *, allow_empty: bool, losses: LossBounds | None) -> None:
+    """Refuse what an odd store would leave; what passes here is what the next one is held to.
+
+    Where the scope has been changed since, only that counts which both carry.
+    """
+    had, has, about = before.manifest.alive, taken.manifest.alive, taken.manifest.about
+    if before.manifest.about.scope_fingerprint != about.scope_fingerprint:
+        both = class_of(Scope(before.manifest.about.rules, told=True), Scope(about.rules, told=True))
+        had, has = _living(before, both), _living(taken, both)
     if has == 0 and allow_empty:
         return
     what = f"the store of region {about.region}" + ("" if about.extent.whole else f" ({about.extent})")
@@ -143,6 +155,25 @@ def _guard(manifest: SnapshotManifest, before: Snapshot, *, allow_empty: bool, l
             hint="Check that the store is the right one, and whole; if so much was meant to go, take the snapshot once "
             "with --accept-shrunken.",
         )
+
+
+def _living(snapshot: Snapshot, shared: ScopeClass) -> int:
+    """How many living paths of a class a snapshot has.
+
+    Raises:
+        SnapshotDamaged: A file cannot be read.
+    """
+    found = 0
+    for record in snapshot.manifest.files:
+        where = snapshot.place / DATA / record.name
+        try:
+            with pq.ParquetFile(where.path, filesystem=where.files) as file:
+                for batch in file.iter_batches(columns=["path", "digest"], use_threads=False):
+                    living = batch.filter(pc.is_valid(batch.column("digest")))
+                    found += sum(shared.contains(MetaPath(str(path))) for path in living.column("path").to_pylist())
+        except (pa.ArrowException, OSError) as exc:
+            raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
+    return found
 
 
 def _moment(name: str) -> str:

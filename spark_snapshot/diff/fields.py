@@ -7,11 +7,13 @@ fields (bundles, …) each cluster keeps for itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from syncer.conflict.fields.own import part_of
 from syncer.conflict.projection import PROJECTIONS, Document, parse
 from syncer.errors import ValueInvalid
 from syncer.model import ResourceKind
@@ -40,11 +42,13 @@ class Differences:
         replicated: Places in the replicated part, in order.
         local: Places in the fields that belong to one cluster, in order; no repair touches them.
         unreadable: Regions whose value is no JSON object, so that it takes no part here.
+        excluded: Places in fields that a region has for itself, in order; no repair touches them.
     """
 
     replicated: tuple[FieldDifference, ...] = ()
     local: tuple[FieldDifference, ...] = ()
     unreadable: tuple[str, ...] = ()
+    excluded: tuple[FieldDifference, ...] = ()
 
 
 def differences(kind: ResourceKind, values: Mapping[str, bytes]) -> Differences:
@@ -71,6 +75,23 @@ def differences(kind: ResourceKind, values: Mapping[str, bytes]) -> Differences:
         local=tuple(_differing("", local)),
         unreadable=tuple(unreadable),
     )
+
+
+def differing_parts(
+    kind: ResourceKind, values: Mapping[str, bytes], names: Collection[str]
+) -> tuple[FieldDifference, ...]:
+    """Compare some fields of the values of one path.
+
+    Args:
+        kind: What the path means.
+        values: Stored bytes by region; what cannot be read takes no part.
+        names: Of the fields.
+    """
+    parts: dict[str, Document] = {}
+    for region, value in sorted(values.items()):
+        with contextlib.suppress(ValueInvalid):
+            parts[region] = part_of(PROJECTIONS[kind].project(value), names)
+    return tuple(_differing("", parts))
 
 
 def _differing(pointer: str, nodes: Mapping[str, Any]) -> Iterator[FieldDifference]:

@@ -7,9 +7,10 @@ comparison waits for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -17,6 +18,10 @@ from spark_snapshot.diff.buckets import NARROW, Suspects, suspects
 from spark_snapshot.diff.verdict import PathVerdict, RegionRow, judge
 from spark_snapshot.format.words import PathClass, StampOrigin
 from syncer.model import Millis, Region, Stamp, TieOrder
+
+if TYPE_CHECKING:
+    from spark_snapshot.diff.sharing import CarryingRegions
+    from syncer.conflict.settings import Direction
 
 _TEXT: Final = pa.string()
 _FIELDS: Final[list[tuple[str, pa.DataType]]] = [
@@ -35,9 +40,10 @@ _FIELDS: Final[list[tuple[str, pa.DataType]]] = [
     ("holds", pa.map_(_TEXT, _TEXT)),
     ("paths", pa.int64()),
     ("living", pa.int64()),
+    ("tally", pa.map_(_TEXT, pa.int64())),
 ]
 FOUND: Final = pa.schema(_FIELDS)
-"""A finding; or, without a path, the counts of a bucket: all its paths, and how many of them live in some region."""
+"""A finding; or, without a path, counts: all paths of a bucket, how many live in some region, and who shares them."""
 
 FOUND_DDL: Final = (
     "path string, kind string, tenant string, class string, underlying string, winner string, winner_ms bigint, "
@@ -46,11 +52,12 @@ FOUND_DDL: Final = (
 )
 """A finding alone, as Spark spells it."""
 
-DDL: Final = f"{FOUND_DDL}, paths bigint, living bigint"
+DDL: Final = f"{FOUND_DDL}, paths bigint, living bigint, tally map<string, bigint>"
 """The same with the counts."""
+COUNTS: Final = ("paths", "living", "tally")
 
 _BATCH_ROWS: Final = 8_192
-_NO_COUNTS: Final = (None, None)
+_NO_COUNTS: Final = (None,) * len(COUNTS)
 
 _Row = tuple[Any, ...]
 
@@ -63,11 +70,13 @@ class Findings:
         files: Of each bucket its file in each region; ``None`` where it has no row.
         regions: Their names, in order.
         ties: Who wins when two stamps have the same time.
+        carriers: Who carries a path; ``None``: all.
     """
 
     files: Sequence[Sequence[str | None]]
     regions: tuple[Region, ...]
     ties: TieOrder
+    carriers: CarryingRegions | None = None
 
     def __call__(self, buckets: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield rows of ``FOUND`` for rows of bucket numbers.
@@ -78,8 +87,8 @@ class Findings:
         """
         for batch in buckets:
             for bucket in batch.column(0).to_numpy():
-                found = suspects(self.files[int(bucket)])
-                yield _batch([(*[None] * (len(FOUND) - 2), found.paths, found.living)])
+                found = suspects(self.files[int(bucket)], self.carriers)
+                yield counts_batch(found.paths, found.living, found.tally)
                 yield from self._judged(found)
 
     def _judged(self, found: Suspects) -> Iterator[pa.RecordBatch]:
@@ -87,11 +96,16 @@ class Findings:
             sides = [_states(rows.slice(first, _BATCH_ROWS)) for rows in found.rows]
             named = [_named(rows.slice(first, _BATCH_ROWS)) for rows in found.rows]
             paired = zip(zip(*named, strict=True), *sides, strict=True)
-            rows = (self._row(next(filter(None, of)), states) for of, *states in paired)
+            ways = repeat(None) if found.ways is None else found.ways[first : first + _BATCH_ROWS]
+            rows = (
+                self._row(next(filter(None, of)), states, way) for (of, *states), way in zip(paired, ways, strict=False)
+            )
             yield _batch([row for row in rows if row is not None])
 
-    def _row(self, named: tuple[str, str, str], states: Sequence[RegionRow | None]) -> _Row | None:
-        verdict = judge(dict(zip(self.regions, states, strict=True)), self.ties)
+    def _row(
+        self, named: tuple[str, str, str], states: Sequence[RegionRow | None], ways: Mapping[Region, Direction] | None
+    ) -> _Row | None:
+        verdict = judge(dict(zip(self.regions, states, strict=True)), self.ties, ways)
         if verdict is None or verdict.finding is PathClass.SAME:
             return None
         return *row_of(named, verdict), *_NO_COUNTS
@@ -122,7 +136,17 @@ def row_of(named: tuple[str, str, str], verdict: PathVerdict) -> tuple[Any, ...]
 
 def found_table(rows: Sequence[_Row]) -> pa.Table:
     """Rows of ``FOUND``, without the counts."""
-    return pa.Table.from_batches([_batch([(*row, *_NO_COUNTS) for row in rows])]).drop_columns(["paths", "living"])
+    return pa.Table.from_batches([findings_batch(rows)]).drop_columns(list(COUNTS))
+
+
+def findings_batch(rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    """Findings without counts as rows of ``FOUND``."""
+    return _batch([(*row, *_NO_COUNTS) for row in rows])
+
+
+def counts_batch(paths: int, living: int, tally: Mapping[str, int]) -> pa.RecordBatch:
+    """Counts as a row of ``FOUND``, without a path."""
+    return _batch([(*[None] * (len(FOUND) - len(COUNTS)), paths, living, list(tally.items()))])
 
 
 def _named(rows: pa.Table) -> list[tuple[str, str, str] | None]:

@@ -41,7 +41,8 @@ COLUMNS: Final = (
     "losers",
     "holds",
 )
-_STATE: Final = ("digest", "updated_ms", "author", "origin", "hold")
+STATE: Final = ("digest", "updated_ms", "author", "origin", "hold")
+"""Columns of a snapshot that say how a region stands at a path."""
 _ANOTHER_SEED: Final = 1
 _DIGITS, _OPPOSITE = "0123456789ABCDEF", "FEDCBA9876543210"
 _AFTER_DIGITS: Final = "G"
@@ -68,13 +69,24 @@ def diff(
     """
     check_number(len(regions))
     frames = dict(sorted(regions.items()))
-    rows = _union(
-        frame.select(_key(), "kind", "tenant", F.lit(at).alias("at"), *_STATE)
+    return judged(_states(frames) if same else suspected(frames, observed), list(frames), ties)
+
+
+def suspected(frames: Mapping[str, DataFrame], observed: Observation | None) -> DataFrame:
+    """The regions' rows of paths that are not the same everywhere, as :func:`judged` takes them.
+
+    Args:
+        frames: Each region's rows, in order of the names.
+        observed: See :func:`diff`.
+    """
+    return _states(frames).join(_suspects(frames, observed).hint("shuffle_hash"), "key")
+
+
+def _states(frames: Mapping[str, DataFrame]) -> DataFrame:
+    return _union(
+        frame.select(_key(), "kind", "tenant", F.lit(at).alias("at"), *STATE)
         for at, frame in enumerate(frames.values())
     )
-    if not same:
-        rows = rows.join(_suspects(frames, observed).hint("shuffle_hash"), "key")
-    return judged(rows, list(frames), ties)
 
 
 def check_number(regions: int) -> None:
@@ -139,7 +151,7 @@ def judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
     state = F.struct(
         F.element_at(of, F.col("at") + 1).alias("region"),
         (-F.col("at")).alias("order"),
-        *_STATE,
+        *STATE,
         _rank(F.col("author"), ties).alias("rank"),
     )
     grouped = rows.groupBy(F.col("key").alias("path")).agg(

@@ -15,6 +15,8 @@ from syncer.model import FIRST_REAL_TIME_MS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_snapshot.diff.sharing import SharedPaths
+
 CLASSES: Final = ("only-in", "differs", "deleted", "held")
 """Classes of what is not the same, in the order in which they are shown."""
 
@@ -56,6 +58,9 @@ class Summary:
         holds: Holds by region.
         days: Paths by the day (UTC) of the winner's stamp, in order; the last :data:`MAX_DAYS` that have any, what is
             older in one. Without stamps that are no real time.
+        excluded: Paths whose values differ in nothing but fields that a region has for itself.
+        unshared: Paths that fewer than two of the regions carry.
+        pairs: What each pair of regions shares; empty where all have the same scope, and share everything.
     """
 
     same: int
@@ -69,6 +74,9 @@ class Summary:
     reasons: Mapping[str, int]
     holds: Mapping[str, int]
     days: Mapping[str, int] = field(default_factory=dict)
+    excluded: int = 0
+    unshared: int = 0
+    pairs: tuple[SharedPaths, ...] = ()
 
     @property
     def different(self) -> int:
@@ -81,12 +89,17 @@ class Summary:
         return self.different == 0
 
 
-def summarised(found: DataFrame, same: int) -> Summary:
+def summarised(
+    found: DataFrame, same: int, *, excluded: int = 0, unshared: int = 0, pairs: tuple[SharedPaths, ...] = ()
+) -> Summary:
     """Count what a comparison has found.
 
     Args:
         found: Rows of :func:`spark_snapshot.diff.regions.diff` that are not the same; read twice, so keep it.
         same: How many paths are the same.
+        excluded: How many differ in nothing but fields that a region has for itself.
+        unshared: How many fewer than two of the regions carry.
+        pairs: What each pair of regions shares.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's own name for it
 
@@ -122,6 +135,9 @@ def summarised(found: DataFrame, same: int) -> Summary:
         reasons=_sorted(counts["reason"]),
         holds=_sorted(counts["held"]),
         days=_latest(_sorted(counts["day"])),
+        excluded=excluded,
+        unshared=unshared,
+        pairs=pairs,
     )
 
 

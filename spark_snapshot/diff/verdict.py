@@ -6,6 +6,9 @@ A region's state at a path is *absent* (no row), *dead* (a tombstone) or *alive*
 the greatest stamp, by the order that the daemons decide by (:func:`syncer.conflict.causality.order.later`). Where one
 stamp stands with two contents, which no sound history makes, a value wins over a delete and then the larger digest.
 
+Where regions have different scopes, only those that carry the path are judged. What a region holds that it may not
+publish wins over nothing that may leave its region; and who may not apply anything has nothing to change.
+
 A row without a digest and without an author carries nothing but a hold: the region never had the path.
 """
 
@@ -14,10 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any
 
 from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.conflict.causality.order import later
-from syncer.model import Region, Stamp, TieOrder
+from syncer.model import Millis, Region, Stamp, TieOrder
+
+if TYPE_CHECKING:
+    from syncer.conflict.settings import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +35,16 @@ class RegionRow:
     stamp: Stamp
     origin: StampOrigin = StampOrigin.REGISTER
     hold: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> RegionRow:
+        """The same of a row as Spark hands it to a worker, by the names of columns."""
+        return cls(
+            digest=row["digest"],
+            stamp=Stamp(Millis(row["updated_ms"]), Region(row["author"])),
+            origin=StampOrigin(row["origin"]),
+            hold=row["hold"],
+        )
 
     @property
     def alive(self) -> bool:
@@ -64,32 +81,39 @@ class PathVerdict:
     holds: Mapping[Region, str]
 
 
-def judge(states: Mapping[Region, RegionRow | None], ties: TieOrder) -> PathVerdict | None:
+def judge(
+    states: Mapping[Region, RegionRow | None], ties: TieOrder, ways: Mapping[Region, Direction] | None = None
+) -> PathVerdict | None:
     """Judge one path.
 
     Args:
         states: Every region that is compared; ``None`` where it has no row.
         ties: Who wins when two stamps have the same time.
+        ways: The regions that share the path, and which way it flows there; ``None``: all do, both ways.
 
     Returns:
         The verdict, or ``None`` when no region has ever had the path.
     """
+    if ways is not None:
+        states = {region: states[region] for region in ways}
     known = {region: state for region, state in states.items() if state is not None and not state.bare}
     if not known:
         return None
-    winner = _winner(known, ties)
+    telling = known if ways is None else _telling(known, ways)
+    winner = _winner(telling, ties)
     best = known[winner]
     if best.alive:
-        losers = [region for region, state in states.items() if state is None or state.digest != best.digest]
+        others = [region for region, state in states.items() if state is None or state.digest != best.digest]
     else:
-        losers = [region for region, state in known.items() if state.alive]
-    others = [state for state in known.values() if state.digest != best.digest]
+        others = [region for region, state in known.items() if state.alive]
+    unlike = {region: state for region, state in known.items() if state.digest != best.digest}
+    losers = [region for region in others if ways is None or ways[region].applies]
     holds = {region: state.hold for region, state in states.items() if state is not None and state.hold is not None}
-    if not losers:
+    if not others:
         finding = PathClass.SAME
     elif not best.alive:
         finding = PathClass.DELETED
-    elif not others:
+    elif not unlike:
         finding = PathClass.ONLY_IN
     else:
         finding = PathClass.DIFFERS
@@ -99,10 +123,19 @@ def judge(states: Mapping[Region, RegionRow | None], ties: TieOrder) -> PathVerd
         underlying=finding if held else None,
         winner=winner,
         version=best,
-        reason=_reason(best, others, ties),
+        reason=_reason(best, unlike, telling, ties),
         losers=tuple(sorted(losers)),
         holds=dict(sorted(holds.items())),
     )
+
+
+def _telling(known: Mapping[Region, RegionRow], ways: Mapping[Region, Direction]) -> Mapping[Region, RegionRow]:
+    """What can spread: what a daemon has stamped or folded, and what a region publishes; all, where nothing can."""
+    return {
+        region: state
+        for region, state in known.items()
+        if state.origin is StampOrigin.REGISTER or ways[region].publishes
+    } or known
 
 
 def _winner(known: Mapping[Region, RegionRow], ties: TieOrder) -> Region:
@@ -119,9 +152,12 @@ def _winner(known: Mapping[Region, RegionRow], ties: TieOrder) -> Region:
     )
 
 
-def _reason(best: RegionRow, others: list[RegionRow], ties: TieOrder) -> WinReason:
+def _reason(
+    best: RegionRow, unlike: Mapping[Region, RegionRow], telling: Mapping[Region, RegionRow], ties: TieOrder
+) -> WinReason:
+    others = [state for region, state in unlike.items() if region in telling]
     if not others:
-        return WinReason.ONLY
+        return WinReason.NOT_PUBLISHED if unlike else WinReason.ONLY
 
     def compare(left: Stamp, right: Stamp) -> int:
         return later(left, right, ties) - later(right, left, ties)

@@ -1,4 +1,4 @@
-"""The layout of snapshots, versions 1 and 2: which folder holds what, and what is checked before one is believed.
+"""The layout of snapshots, versions 1 to 3: which folder holds what, and what is checked before one is believed.
 
     FOLDER/
       REGION/                           the region's name, quoted like a URL
@@ -27,6 +27,7 @@ from spark_snapshot.format.extent import WHOLE, Extent, shared
 from spark_snapshot.format.files import COLUMNS, examine
 from spark_snapshot.format.manifest import MANIFEST, SnapshotManifest, read_manifest
 from spark_snapshot.format.places import Place, place
+from syncer.conflict.scope import Scope
 from syncer.errors import NotFound, SnapshotDamaged, SnapshotError, SnapshotInvalid, SnapshotsIncomparable
 from syncer.model import TieOrder
 
@@ -133,7 +134,8 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
         one_region: They are of one region at different times, rather than of different regions.
 
     Raises:
-        SnapshotsIncomparable: A region is there twice, they were taken by different rules, or have nothing in common.
+        SnapshotsIncomparable: A region is there twice, they were taken by another order of ties or other projections,
+            have nothing in common, or the rules of one are not those that it names.
     """
     if len(snapshots) < 2:
         raise SnapshotsIncomparable(f"{len(snapshots)} snapshots to compare; it takes two")
@@ -145,10 +147,16 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
         )
     if one_region and len({each.id for each in snapshots}) < len(snapshots):
         raise SnapshotsIncomparable(f"snapshot {snapshots[0].id} is there twice", hint="Name two different ones.")
+    for each in snapshots:
+        about = each.manifest.about
+        if Scope(about.rules, told=True).fingerprint != about.scope_fingerprint:
+            raise SnapshotsIncomparable(
+                f"snapshot {each.id} of {each.region} names another scope than that of its rules",
+                hint="What it covers cannot be told: take a new one.",
+            )
     first = snapshots[0]
     for other in snapshots[1:]:
         for what, here, there in (
-            ("scope", first.manifest.about.scope_fingerprint, other.manifest.about.scope_fingerprint),
             ("order of ties", first.manifest.about.ties, other.manifest.about.ties),
             ("projections", first.manifest.about.projections, other.manifest.about.projections),
         ):

@@ -18,8 +18,9 @@ from pydantic import (
 )
 
 from spark_snapshot.format.extent import WHOLE, Extent
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.scope import Scope
+from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import SnapshotDamaged, SnapshotInvalid
 from syncer.model import TieOrder
@@ -29,6 +30,8 @@ FORMAT: Final = "pulsar-syncer-snapshot"
 VERSION_OF_ALL: Final = 1
 VERSION_OF_A_PART: Final = 2
 """Of a snapshot of some tenants: a program that knows no extents must not take it for the whole region."""
+VERSION_WITH_EXCLUSIONS: Final = 3
+"""Of one whose region has fields for itself: a program that knows none must neither compare nor restore these."""
 
 
 def current_projections() -> dict[str, str]:
@@ -50,6 +53,13 @@ class CapturedRule(ManifestTable):
 
     pattern: str
     direction: Direction
+
+
+class CapturedExclusion(ManifestTable):
+    """Fields that the region had for itself at the paths of a pattern."""
+
+    pattern: str
+    fields: tuple[str, ...]
 
 
 class StoreFacts(ManifestTable):
@@ -86,6 +96,7 @@ class Described(ManifestTable):
         ties: Who wins when two stamps have the same time.
         projections: Id of the replicated part of each kind, by which the digests were made.
         tenants: What was read is theirs alone; ``None``: everything.
+        exclude: Fields that the region has for itself. With registers the values have the group's in their place.
     """
 
     region: str = Field(min_length=1)
@@ -99,6 +110,7 @@ class Described(ManifestTable):
     ties: TieOrder
     projections: dict[str, str] = Field(default_factory=current_projections)
     tenants: tuple[str, ...] | None = Field(default=None, min_length=1)
+    exclude: tuple[CapturedExclusion, ...] = ()
 
     @property
     def extent(self) -> Extent:
@@ -106,8 +118,20 @@ class Described(ManifestTable):
         return WHOLE if self.tenants is None else Extent(frozenset(self.tenants))
 
     @property
-    def version(self) -> Literal[1, 2]:
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of what was read, as the core has them."""
+        return tuple(Rule(each.pattern, each.direction) for each in self.scope)
+
+    @property
+    def own_fields(self) -> tuple[Exclusion, ...]:
+        """The excluded fields that have the store's own values: no registers took part that have the group's."""
+        return () if self.registers else tuple(Exclusion(each.pattern, each.fields) for each in self.exclude)
+
+    @property
+    def version(self) -> Literal[1, 2, 3]:
         """Version of the layout that says all this."""
+        if self.exclude:
+            return VERSION_WITH_EXCLUSIONS
         return VERSION_OF_ALL if self.tenants is None else VERSION_OF_A_PART
 
     @model_serializer(mode="wrap")
@@ -116,6 +140,8 @@ class Described(ManifestTable):
         document: dict[str, Any] = handler(self)
         if self.tenants is None:
             del document["tenants"]
+        if not self.exclude:
+            del document["exclude"]
         return document
 
 
@@ -143,7 +169,7 @@ class SnapshotManifest(ManifestTable):
     """What a snapshot holds. ``sha256`` is over the manifest itself without that field."""
 
     format: Literal["pulsar-syncer-snapshot"] = FORMAT
-    version: Literal[1, 2] = VERSION_OF_ALL
+    version: Literal[1, 2, 3] = VERSION_OF_ALL
     id: str
     taken_at: str
     about: Described
@@ -155,7 +181,7 @@ class SnapshotManifest(ManifestTable):
     @model_validator(mode="after")
     def _of_its_version(self) -> Self:
         if self.version != self.about.version:
-            raise ValueError("a snapshot of some tenants has version 2, and no other one has")
+            raise ValueError("a snapshot with excluded fields has version 3, else one of some tenants 2, any other 1")
         return self
 
     @property
@@ -218,10 +244,10 @@ def read_manifest(text: bytes, where: str) -> SnapshotManifest:
         raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SnapshotInvalid(f"{where} is no manifest of a snapshot")
-    if document.get("version") not in (VERSION_OF_ALL, VERSION_OF_A_PART):
+    if document.get("version") not in (VERSION_OF_ALL, VERSION_OF_A_PART, VERSION_WITH_EXCLUSIONS):
         raise SnapshotInvalid(
-            f"{where} has layout version {document.get('version')!r}; this program reads versions {VERSION_OF_ALL} and "
-            f"{VERSION_OF_A_PART}",
+            f"{where} has layout version {document.get('version')!r}; this program reads versions {VERSION_OF_ALL} to "
+            f"{VERSION_WITH_EXCLUSIONS}",
             hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
         )
     return validated(SnapshotManifest, document, where)
@@ -252,3 +278,8 @@ def validated(of: type[_M], document: Mapping[str, Any], where: str) -> _M:
 def described_scope(scope: Scope) -> tuple[CapturedRule, ...]:
     """The rules of a scope as the manifest has them."""
     return tuple(CapturedRule(pattern=rule.pattern, direction=rule.direction) for rule in scope.rules)
+
+
+def described_exclusions(exclusions: Exclusions) -> tuple[CapturedExclusion, ...]:
+    """Excluded fields as the manifest has them."""
+    return tuple(CapturedExclusion(pattern=each.pattern, fields=each.fields) for each in exclusions.rules)

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from spark_snapshot.format.layout import DATA, Snapshot, verify
 from spark_snapshot.format.manifest import current_projections
 from spark_snapshot.format.selection import Selection
-from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.exclusion.rules import Exclusions
+from syncer.conflict.scope import Scope
 from syncer.errors import SnapshotDamaged, SnapshotsIncomparable
 from syncer.model import Digest, MetaPath, Region
 from syncer.planning.completion import NOT_AT_HAND
@@ -47,7 +48,8 @@ class SnapshotSide:
         self.selection = selection.inside(snapshot.extent)
         self._verified = False
         self.region = Region(snapshot.region)
-        self.scope = Scope([Rule(rule.pattern, rule.direction) for rule in about.scope])
+        self.scope = Scope(about.rules)
+        self._own_fields = Exclusions(about.own_fields, told=True)
 
     @property
     def name(self) -> str:
@@ -58,6 +60,10 @@ class SnapshotSide:
     def trouble(self) -> str:
         """Why its values are not completed."""
         return "" if self._snapshot.manifest.about.registers else NOT_AT_HAND
+
+    def excluded(self, path: MetaPath) -> frozenset[str]:
+        """Fields that are the region's own there; none, where registers have put the group's values in their place."""
+        return self._own_fields.at(path)
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Digests of all resources of the selection that were alive."""

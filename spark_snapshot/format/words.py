@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+EXCLUDED: Final = "excluded"
+"""Instead of a class: live values differ in nothing but fields that a region has for itself, which is no difference."""
 
 
 class StampOrigin(StrEnum):
@@ -39,5 +43,7 @@ class WinReason(StrEnum):
     """Both changed in the same millisecond; the order of the regions' names decides."""
     SAME_STAMP = "same-stamp"
     """One stamp stands with two contents: a value wins over a delete, then the larger digest."""
+    NOT_PUBLISHED = "not-published"
+    """All other content is of regions that publish nothing there, and no daemon has stamped it."""
     ONLY = "only"
     """No region knows any other content."""

@@ -1,35 +1,44 @@
 """The job that compares: snapshots in, what differs out, as numbers, as rows to read, as a plan to repair it.
 
-Of different regions the greatest stamp wins; of one region at two times the later one is what it holds.
+Of different regions the greatest stamp wins; of one region at two times the later one is what it holds. Either way only
+that is judged which the scopes of both carry.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Observation, Row
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from spark_snapshot.diff import history, picking
-from spark_snapshot.diff.comparison import compared
-from spark_snapshot.diff.fields import Differences, differences
-from spark_snapshot.diff.regions import diff
+from spark_snapshot.diff.carried import parted, shared_rows
+from spark_snapshot.diff.comparison import compared, compared_rows
+from spark_snapshot.diff.excluded import ExcludedFields
+from spark_snapshot.diff.fields import Differences, differences, differing_parts
+from spark_snapshot.diff.sharing import NOT_SHARED, carrying, shared_paths
 from spark_snapshot.diff.summary import Summary, summarised
-from spark_snapshot.diff.unknown import changed_surely, judged_anew, meant
+from spark_snapshot.diff.unknown import UncompletedSides, changed_surely, judged_anew
 from spark_snapshot.diff.values import with_winners
 from spark_snapshot.format import tables
 from spark_snapshot.format.extent import Extent, shared
 from spark_snapshot.format.layout import Snapshot, comparable
 from spark_snapshot.format.selection import Selection
-from spark_snapshot.format.words import StampOrigin
+from spark_snapshot.format.words import EXCLUDED, StampOrigin
+from spark_snapshot.jobs.notes import notes_of
 from spark_snapshot.report.page import ReportedPath
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.runtime.session import fit
-from syncer.errors import InvariantBroken
+from syncer.conflict.classes.pairs import RegionScopes
+from syncer.conflict.classes.telling import told_rules
+from syncer.conflict.scope import Scope
+from syncer.errors import InvariantBroken, PreconditionFailed
 from syncer.model import (
     Counter,
     EventType,
@@ -42,12 +51,10 @@ from syncer.model import (
 )
 from syncer.paths import classify
 from syncer.repair import repair_file
+from syncer.replacing import replace
 
 DEFAULT_SHOWN: Final = 1_000
 """Paths that are named one by one; all are counted."""
-
-_APART_MS: Final = 60_000
-"""Snapshots that were taken so far apart show what was changed between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +116,7 @@ class RegionChanges:
         selection: The part of them that was looked at.
         counts: Paths by change.
         changes: The first, in order of the paths.
+        unshared: Paths that are not counted, since only one of the snapshots' scopes carries them.
     """
 
     before: Snapshot
@@ -116,6 +124,7 @@ class RegionChanges:
     selection: Selection
     counts: Mapping[str, int]
     changes: tuple[PathChange, ...]
+    unshared: int = 0
 
 
 def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, now: Millis, made_by: str) -> Compared:
@@ -129,37 +138,46 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         made_by: Program and version.
 
     Raises:
-        SnapshotsIncomparable: A region is there twice, they were taken by different rules, or have nothing in common.
+        SnapshotsIncomparable: See :func:`spark_snapshot.format.layout.comparable`.
         SnapshotDamaged: A path is there twice.
         JobCancelled: It was asked to stop; no plan is left.
         PreconditionFailed: The plan cannot be written, or what is wished for is not in all of them.
     """
     ties = comparable(snapshots)
-    unknown = _unknown(snapshots)
+    of = {each.region: each for each in snapshots}
+    scopes, judged_by = _scopes(of), _compared_by(of)
+    carriers = carrying(scopes)
+    if wish.plan is not None and carriers is not None:
+        check_told(scopes)
     selection = _within(snapshots, wish.selection)
     all_of_each = not selection.named and all(each.extent == selection.within for each in snapshots)
     regions = _rows(job, snapshots, selection)
     what = f"comparing {' and '.join(sorted(regions))}"
-    with job.phase("compare", what, expected_rows=_total(snapshots, all_of_each=all_of_each)):
-        seen = Observation()
-        if all_of_each:
-            whole = {each.region: each for each in snapshots}
-            found = compared(job.session, whole, ties, observed=seen)
-        else:
-            found = diff(regions, ties, observed=seen)
-        found = found.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            different = found.count()
-            if unknown:
-                raw, found = found, judged_anew(found, regions, unknown, ties).persist(StorageLevel.MEMORY_AND_DISK)
+    with ExitStack() as kept:
+        with job.phase("compare", what, expected_rows=_total(snapshots, all_of_each=all_of_each)):
+            seen = Observation()
+            if all_of_each:
+                found = compared(job.session, of, ties, carriers=carriers, observed=seen)
+            else:
+                found = compared_rows(regions, ties, carriers, observed=seen)
+            found, tally = _kept(found, kept), dict[str, int]()
+            if carriers is not None:
+                found, tally = parted(found)
+            different, excluded = found.count(), 0
+            if judged_by.unknown:
+                every = _kept(judged_anew(found, regions, judged_by, ties, carriers), kept)
+                found = every.where(F.col("class") != EXCLUDED)
                 different = found.count()
-                raw.unpersist()
-        except BaseException:
-            found.unpersist()
-            raise
-    try:
+                excluded = every.count() - different
         with job.phase("summarise", f"{what}: counting"):
-            summary = summarised(found, seen.get["living"] - different)
+            living, unshared = seen.get["living"], tally.get(NOT_SHARED, 0)
+            summary = summarised(
+                found,
+                living - different - excluded - unshared,
+                excluded=excluded,
+                unshared=unshared,
+                pairs=() if carriers is None else shared_paths(scopes, tally, living),
+            )
             first = found.orderBy("path").limit(wish.shown).collect()
         values: Mapping[MetaPath, Mapping[str, bytes]] = {}
         if wish.fields and first:
@@ -168,17 +186,16 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         totals = None
         if wish.plan is not None:
             with job.phase("plan", f"{what}: writing the plan"):
-                head = _head(snapshots, selection.within, now=now, made_by=made_by)
-                totals = repair_file.write(wish.plan, head, _tellings(job, found, regions))
-    finally:
-        found.unpersist()
+                head = _head(snapshots, selection.within, scopes, now=now, made_by=made_by)
+                changing = found if carriers is None else found.where(F.size("losers") > 0)
+                totals = repair_file.write(wish.plan, head, _tellings(job, changing, regions))
     return Compared(
         snapshots=tuple(sorted(snapshots, key=lambda each: each.region)),
         selection=selection,
         summary=summary,
-        findings=tuple(_finding(row, values if wish.fields else None, unknown) for row in first),
+        findings=tuple(_finding(row, values if wish.fields else None, judged_by) for row in first),
         plan=totals,
-        notes=tuple(_notes(snapshots, selection)),
+        notes=tuple(notes_of(snapshots, selection, scopes)),
     )
 
 
@@ -186,27 +203,33 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: CompareOptions) -
     """Find what a region changed between two snapshots.
 
     Raises:
-        SnapshotsIncomparable: They were taken by different rules, are the same one, or have nothing in common.
+        SnapshotsIncomparable: See :func:`spark_snapshot.format.layout.comparable`.
         PreconditionFailed: What is wished for is not in both.
     """
     comparable([before, after], one_region=True)
+    of = {"before": before, "after": after}
+    carriers, judged_by = carrying(_scopes(of)), _compared_by(of)
     selection = _within([before, after], wish.selection)
     earlier, later = (picking.selected(tables.rows(job.session, each), selection) for each in (before, after))
     fit(job.session, before.manifest.rows + after.manifest.rows)
     what = f"what {after.region} changed from {before.id} to {after.id}"
-    with job.phase("compare", what, expected_rows=_total([before, after], all_of_each=selection.everything)):
-        found = history.changes(earlier, later)
-        if unknown := _unknown_moments(before, after):
-            found = changed_surely(found, earlier, later, unknown)
-        found = found.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = {row["change"]: row["count"] for row in found.groupBy("change").count().collect()}
-        first = found.orderBy("path").limit(wish.shown).collect()
-    values: Mapping[MetaPath, Mapping[str, bytes]] = {}
-    if wish.fields and first:
-        with job.phase("fields", f"{what}: reading it"):
-            paths = [row["path"] for row in first]
-            values = picking.living(paths, {"before": earlier, "after": later})
-    found.unpersist()
+    with ExitStack() as kept:
+        with job.phase("compare", what, expected_rows=_total([before, after], all_of_each=selection.everything)):
+            found, unshared = history.changes(earlier, later), 0
+            if carriers is not None:
+                every = _kept(found, kept)
+                found = _kept(shared_rows(every, carriers), kept)
+                unshared = every.count() - found.count()
+            if judged_by.unknown:
+                found = changed_surely(found, earlier, later, judged_by)
+            found = _kept(found, kept)
+            counts = {row["change"]: row["count"] for row in found.groupBy("change").count().collect()}
+            first = found.orderBy("path").limit(wish.shown).collect()
+        values: Mapping[MetaPath, Mapping[str, bytes]] = {}
+        if wish.fields and first:
+            with job.phase("fields", f"{what}: reading it"):
+                paths = [row["path"] for row in first]
+                values = picking.living(paths, {"before": earlier, "after": later})
     return RegionChanges(
         before=before,
         after=after,
@@ -218,21 +241,47 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: CompareOptions) -
                 kind=row["kind"],
                 change=row["change"],
                 stamp=None if row["updated_ms"] is None else Stamp(Millis(row["updated_ms"]), Region(row["author"])),
-                fields=_fields(row, values, unknown, "after") if wish.fields else None,
+                fields=_fields(row, values, judged_by, "after") if wish.fields else None,
             )
             for row in first
         ),
+        unshared=unshared,
     )
 
 
-def _unknown(snapshots: Sequence[Snapshot]) -> frozenset[str]:
-    """Regions whose snapshots were not completed."""
-    return frozenset(each.region for each in snapshots if not each.manifest.about.registers)
+def check_told(scopes: RegionScopes) -> None:
+    """Refuse a plan whose readers could not be told who carries what.
+
+    Raises:
+        PreconditionFailed: The rules of a region are too many, or too long.
+    """
+    for region, scope in sorted(scopes.scopes.items()):
+        if not told_rules(scope):
+            raise PreconditionFailed(
+                f"the rules of region {region} are too many, or too long, to be told in a plan",
+                hint="Say the same with fewer rules and wildcards; without --plan they are compared all the same.",
+            )
 
 
-def _unknown_moments(before: Snapshot, after: Snapshot) -> frozenset[str]:
-    of = {"before": before, "after": after}
-    return frozenset(name for name, each in of.items() if not each.manifest.about.registers)
+def _scopes(snapshots: Mapping[str, Snapshot]) -> RegionScopes:
+    """The scopes that snapshots were taken by."""
+    return RegionScopes(
+        {Region(name): Scope(each.manifest.about.rules, told=True) for name, each in sorted(snapshots.items())}
+    )
+
+
+def _compared_by(snapshots: Mapping[str, Snapshot]) -> UncompletedSides:
+    """Which snapshots were not completed, and what these have for themselves."""
+    blind = {name: each.manifest.about for name, each in sorted(snapshots.items()) if not each.manifest.about.registers}
+    own = tuple((name, about.own_fields) for name, about in blind.items() if about.own_fields)
+    return UncompletedSides(unknown=frozenset(blind), excluded=ExcludedFields(own))
+
+
+def _kept(rows: DataFrame, kept: ExitStack) -> DataFrame:
+    """Rows that are computed once, and let go with the rest."""
+    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    kept.callback(rows.unpersist)
+    return rows
 
 
 def _rows(job: Job, snapshots: Sequence[Snapshot], selection: Selection) -> dict[str, DataFrame]:
@@ -253,7 +302,9 @@ def _total(snapshots: Sequence[Snapshot], *, all_of_each: bool) -> int | None:
     return 2 * sum(each.manifest.rows for each in snapshots) if all_of_each else None
 
 
-def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None, unknown: frozenset[str]) -> ReportedPath:
+def _finding(
+    row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None, judged_by: UncompletedSides
+) -> ReportedPath:
     return ReportedPath(
         path=row["path"],
         kind=row["kind"],
@@ -265,23 +316,27 @@ def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None, un
         origin=row["origin"],
         losers=tuple(row["losers"]),
         holds=tuple(sorted((row["holds"] or {}).items())),
-        fields=None if values is None else _fields(row, values, unknown, row["winner"]),
+        fields=None if values is None else _fields(row, values, judged_by, row["winner"]),
     )
 
 
 def _fields(
-    row: Row, values: Mapping[MetaPath, Mapping[str, bytes]], unknown: frozenset[str], first: str
+    row: Row, values: Mapping[MetaPath, Mapping[str, bytes]], judged_by: UncompletedSides, first: str
 ) -> Differences:
-    held = values.get(row["path"], {})
-    if unknown:
-        held = meant(MetaPath(row["path"]), held, unknown, first)
-    return differences(ResourceKind(row["kind"]), held)
+    path, kind = MetaPath(row["path"]), ResourceKind(row["kind"])
+    whole = judged_by.meant(path, values.get(path, {}), first)
+    found = differences(kind, judged_by.excluded.left_out(path, whole, first))
+    own = frozenset[str]().union(*(judged_by.excluded.at(path, name) for name in whole))
+    return replace(found, excluded=differing_parts(kind, whole, own)) if own else found
 
 
-def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by: str) -> repair_file.Head:
+def _head(
+    snapshots: Sequence[Snapshot], extent: Extent, scopes: RegionScopes, *, now: Millis, made_by: str
+) -> repair_file.Head:
     about = snapshots[0].manifest.about
     return repair_file.Head(
-        scope=about.scope_fingerprint,
+        scope=about.scope_fingerprint if scopes.alike else "",
+        scopes=None if scopes.alike else {region: told_rules(scope) for region, scope in scopes.scopes.items()},
         tie_order=about.ties.value,
         projections=about.projections,
         regions=tuple(
@@ -333,39 +388,3 @@ def _event(row: Row) -> MetadataChangeEvent:
         by=Counter(row["by"]),
         seen={Counter(name): Millis(time) for name, time in json.loads(row["seen"]).items()},
     )
-
-
-def _notes(snapshots: Sequence[Snapshot], selection: Selection) -> Iterator[str]:
-    ordered = sorted(snapshots, key=lambda each: each.region)
-    if not selection.within.whole:
-        narrow = ", ".join(f"{each.region} ({each.extent})" for each in ordered if not each.extent.whole)
-        yield f"Compared is {selection}: no further reach the snapshots of {narrow}."
-    blind = [each.region for each in ordered if not each.manifest.about.registers]
-    if blind:
-        yield (
-            f"Taken without the registers of a daemon: {', '.join(blind)}. Whose version is the newest is there the "
-            "word of the store's own clock (or of nobody, where it keeps none), and deletes are not known: this is a "
-            "picture of what differs, not of what should be done. Such rows are never told to other regions. A field "
-            "that not every version of Pulsar knows, and that is absent there, counts as unknown, not as removed: its "
-            "brokers may have dropped it, and its daemon may keep it."
-        )
-    for each in ordered:
-        unstamped = sum(count.unstamped for count in each.manifest.kinds.values())
-        if unstamped and each.manifest.about.registers:
-            yield (
-                f"{each.region}: its daemon has no register of {unstamped:,} resources; the store's own time stands "
-                "in for their stamps (none, where it keeps none), and they are never told to other regions."
-            )
-        unseen = sum(count.unseen for count in each.manifest.kinds.values())
-        if unseen:
-            yield (
-                f"{each.region}: its daemon had not taken {unseen:,} changes in its store yet when the snapshot was "
-                "taken; their stamps are what it would give them at least."
-            )
-    times = [each.manifest.about.taken_at_ms for each in ordered]
-    apart_ms = max(times) - min(times)
-    if apart_ms > _APART_MS:
-        yield (
-            f"The snapshots were taken {apart_ms / 60_000:,.0f} minutes apart: what was changed between them differs "
-            "here, and may be equal by now. A repair does no harm to it: what is later wins."
-        )

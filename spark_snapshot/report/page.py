@@ -93,10 +93,16 @@ def render(page: Page) -> str:
         name=_clean(page.title),
         title=_words(page.title),
         made=_clean(f"{_moment(page.made_at_ms)}, {page.made_by}"),
-        verdict=f"{escape(verdict)} {summary.same:,} paths are the same.{trust}",
+        verdict=f"{escape(verdict)} {summary.same:,} paths are the same.{_left_out(summary)}{trust}",
         tone="good" if summary.equal else "bad",
         body=_facts(page) if summary.equal else f"{_body(page)}\n{_facts(page)}",
     )
+
+
+def _left_out(summary: Summary) -> str:
+    """What is no difference, and not the same either."""
+    found = f" {summary.unshared:,} are not shared: only one region carries them." if summary.unshared else ""
+    return found + (f" {summary.excluded:,} differ only in excluded fields." if summary.excluded else "")
 
 
 def _body(page: Page) -> str:
@@ -151,6 +157,14 @@ def _body(page: Page) -> str:
 def _facts(page: Page) -> str:
     """What was compared, and what a reader should know of it; after what differs."""
     parts = ["<h2>What was compared</h2>", _table(*_sides(page.regions))]
+    if page.summary.pairs:
+        parts += [
+            "<h2>What each pair shares</h2>",
+            _table(
+                ("regions", "shared paths", "not shared"),
+                [(" × ".join(each.regions), f"{each.shared:,}", f"{each.unshared:,}") for each in page.summary.pairs],
+            ),
+        ]
     if page.notes:
         parts.append('<h2 id="notes">Notes</h2>')
         parts += [f'<p class="note">{_words(note)}</p>' for note in page.notes]
@@ -185,7 +199,11 @@ def _findings(page: Page) -> Iterator[str]:
 def _fields(found: Differences) -> Iterator[str]:
     if found.unreadable:
         yield f"<p>No JSON object in {_clean(', '.join(found.unreadable))}.</p>"
-    for heading, fields in (("replicated", found.replicated), ("local to each cluster, never changed", found.local)):
+    for heading, fields in (
+        ("replicated", found.replicated),
+        ("local to each cluster, never changed", found.local),
+        ("excluded by a region, never changed", found.excluded),
+    ):
         if fields:
             regions = sorted({region for each in fields for region in each.values})
             yield f"<p>Fields, {heading}:</p>"

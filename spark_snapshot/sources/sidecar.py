@@ -162,8 +162,11 @@ def _register(row: Sequence[Any]) -> RegisterRow:
 
 
 def _gone(data: bytes) -> bytes | None:
+    """What a store lacks as an object; with fields that are its own, an array: their names and the group's values."""
     kept = rows.kept_in(data)
-    return json_of(kept.gone) if kept is not None and kept.gone else None
+    if kept is None or not (kept.gone or kept.excluded):
+        return None
+    return json_of([kept.gone, list(kept.excluded), kept.group] if kept.excluded else kept.gone)
 
 
 def _sorted(seen: str | None) -> str:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from spark_snapshot.diff.verdict import RegionRow, judge
 from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.conflict.causality.order import later
+from syncer.conflict.settings import Direction
 from syncer.model import Region, Stamp, TieOrder
 from tests.property.strategies import region_ids, stamps, ties
 
@@ -114,3 +115,31 @@ def test_a_tie_is_decided_by_the_order_of_the_authors(
     assert verdict is not None
     assert verdict.version.stamp == (left if later(left, right, order) else right)
     assert verdict.reason is (WinReason.ONLY if one == other else WinReason.REGION_ORDER)
+
+
+carriers = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([each for each in Direction if each != "ignore"]))
+
+
+@given(sides, ties, carriers)
+def test_regions_that_do_not_share_a_path_say_nothing_of_it(
+    states: dict[Region, RegionRow | None], order: TieOrder, ways: dict[Region, Direction]
+) -> None:
+    ways = {region: way for region, way in ways.items() if region in states}
+    verdict = judge(states, order, ways)
+    assert verdict == judge({region: states[region] for region in ways}, order, ways)
+    both = dict.fromkeys(ways, Direction.BOTH)
+    assert judge(states, order, both) == judge({region: states[region] for region in ways}, order)
+    if verdict is not None:
+        assert verdict.winner in ways
+        assert all(ways[loser].applies for loser in verdict.losers)
+        held = {content(states[region]) for region in ways}
+        assert (verdict.finding is PathClass.SAME) == (len(held) == 1)
+        spreads = {
+            region
+            for region, state in states.items()
+            if region in ways
+            and state is not None
+            and not state.bare
+            and (state.origin is StampOrigin.REGISTER or ways[region].publishes)
+        }
+        assert not spreads or verdict.winner in spreads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -11,15 +11,17 @@ from pyspark.sql import SparkSession
 from spark_snapshot.capture.picture import picture
 from spark_snapshot.capture.writing import write_snapshot
 from spark_snapshot.format.layout import Snapshot, open_snapshot
-from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
+from spark_snapshot.format.manifest import Described, StoreFacts, described_exclusions, described_scope
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import REGISTERS, STORE
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
 from syncer.paths import resource_at, tenant_of
 from syncer.plan.diffing import fingerprint
 
 TAKEN_MS = 1_800_000_000_000
+EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,15 @@ def synced(values: Mapping[str, Stamped]) -> Held:
 
 
 def snapshot_of(
-    spark: SparkSession, folder: Place, region: str, held: Held, *, taken_ms: int = TAKEN_MS, buckets: int = 2
+    spark: SparkSession,
+    folder: Place,
+    region: str,
+    held: Held,
+    *,
+    taken_ms: int = TAKEN_MS,
+    buckets: int = 2,
+    scope: Scope = EVERYTHING,
+    exclude: Sequence[Exclusion] = (),
 ) -> Snapshot:
     """Write a snapshot, and open it again."""
     store = spark.createDataFrame(
@@ -79,7 +89,6 @@ def snapshot_of(
             ],
             REGISTERS,
         )
-    scope = Scope()
     described = Described(
         region=region,
         taken_at_ms=taken_ms,
@@ -89,6 +98,7 @@ def snapshot_of(
         scope=described_scope(scope),
         scope_fingerprint=scope.fingerprint,
         ties=TieOrder.SMALLER_REGION,
+        exclude=described_exclusions(Exclusions(exclude)),
     )
     rows = picture(store, registers, region=region, taken_at_ms=taken_ms)
     return open_snapshot(write_snapshot(rows, folder, described, buckets=buckets, allow_empty=True).place)

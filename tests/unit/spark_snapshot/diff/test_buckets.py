@@ -9,7 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_snapshot.diff.buckets import suspects
+from spark_snapshot.diff.sharing import COUNTED, NOT_SHARED, CarryingRegions
+from syncer.conflict.scope import Rule
+from syncer.conflict.settings import Direction
 from syncer.errors import SnapshotDamaged
+from syncer.model import Region
 from tests.support.snapshot_files import SCHEMA, write_file
 
 
@@ -38,3 +42,38 @@ def test_bytes_that_have_changed_are_damage_not_a_failed_job(tmp_path: Path) -> 
     file.unlink()
     with pytest.raises(SnapshotDamaged, match="cannot be read"):
         suspects([str(file), None])
+
+
+def test_what_all_hold_alike_that_carry_it_is_suspected_of_nothing(tmp_path: Path) -> None:
+    everything = (Rule("/admin/policies/**", Direction.BOTH),)
+    half = (Rule("/admin/policies/b*", Direction.IGNORE), Rule("/admin/policies/**", Direction.APPLY))
+    east, north, west = (Region(name) for name in ("east", "north", "west"))
+    carriers = CarryingRegions(((east, everything), (north, half), (west, everything)))
+    held = {"east": ["a1", "b1", "b2"], "north": ["a1", "a2"], "west": ["a1", "b1"]}
+    files = []
+    for name, tenants in held.items():
+        files.append(str(tmp_path / f"{name}.parquet"))
+        write_file(Path(files[-1]), [f"/admin/policies/{tenant}" for tenant in tenants])
+    blind = suspects(files)
+    assert (len(blind.rows[0]), blind.ways) == (3, None)
+    found = suspects(files, carriers)
+    assert (found.paths, found.living) == (blind.paths, blind.living) == (4, 4)
+    assert [[row["path"] for row in rows.to_pylist()] for rows in found.rows] == [
+        ["/admin/policies/b2", None],
+        [None, "/admin/policies/a2"],
+        [None, None],
+    ]
+    both = Direction.BOTH
+    assert found.ways == ({east: both, west: both}, {east: both, north: Direction.APPLY, west: both})
+    assert (found.tally[COUNTED], found.tally[NOT_SHARED]) == (3, 0)
+    assert {key: count for key, count in found.tally.items() if key.endswith("shared")} == {
+        "0 1 not shared": 2,
+        "0 1 shared": 1,
+        "0 2 shared": 2,
+        "1 2 not shared": 1,
+        "1 2 shared": 1,
+    }
+    alone = CarryingRegions(((east, everything), (north, half[:1])))
+    lonely = suspects(files[:2], alone)
+    assert (len(lonely.rows[0]), lonely.ways) == (0, ())
+    assert lonely.tally[NOT_SHARED] == lonely.tally[COUNTED] == 3

@@ -8,7 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_snapshot.diff.unknown import Rejudge, Unchanged, meant
+from spark_snapshot.diff.excluded import ExcludedFields
+from spark_snapshot.diff.sharing import CarryingRegions
+from spark_snapshot.diff.unknown import Rejudge, Unchanged, UncompletedSides
+from syncer.conflict.exclusion.rules import Exclusion
+from syncer.conflict.scope import Rule
+from syncer.conflict.settings import Direction
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Region, TieOrder
 from syncer.plan.diffing import fingerprint
@@ -38,8 +43,16 @@ def row(
     }
 
 
-def judged(*rows: dict[str, Any], unknown: str) -> list[dict[str, Any]]:
-    judge = Rejudge(regions=(A, B, C), unknown=frozenset(map(Region, unknown)), ties=TieOrder.SMALLER_REGION)
+def sides(unknown: str, own: str = "") -> UncompletedSides:
+    """Snapshots that are not completed, some of them of regions that have the time to live for themselves."""
+    rules = tuple((name, (Exclusion("/admin/policies/acme/*", ("message_ttl_in_seconds",)),)) for name in own)
+    return UncompletedSides(unknown=frozenset(unknown), excluded=ExcludedFields(rules))
+
+
+def judged(
+    *rows: dict[str, Any], unknown: str, own: str = "", carriers: CarryingRegions | None = None
+) -> list[dict[str, Any]]:
+    judge = Rejudge(regions=(A, B, C), sides=sides(unknown, own), ties=TieOrder.SMALLER_REGION, carriers=carriers)
     return judge(pa.Table.from_pylist(list(rows))).to_pylist()
 
 
@@ -70,10 +83,10 @@ def test_a_path_that_nobody_has_is_a_bug() -> None:
 
 
 def test_fields_come_from_the_version_that_counts_and_else_from_any() -> None:
-    found = meant(SPACE, {"a": WHOLE, "b": OTHER, "c": RAW}, {"b", "c"}, "b")
+    found = sides("bc").meant(SPACE, {"a": WHOLE, "b": OTHER, "c": RAW}, "b")
     assert json.loads(found["b"]) == {"message_ttl_in_seconds": 61, **NEWER}
     assert (json.loads(found["c"]), found["a"]) == (json.loads(WHOLE), WHOLE)
-    assert meant(SPACE, {"a": RAW}, {"a"}, "b") == {"a": RAW}
+    assert sides("a").meant(SPACE, {"a": RAW}, "b") == {"a": RAW}
 
 
 def test_a_region_has_not_changed_what_is_unknown() -> None:
@@ -82,7 +95,54 @@ def test_a_region_has_not_changed_what_is_unknown() -> None:
     batch = pa.RecordBatch.from_pylist(rows)
 
     def same(*unknown: str) -> list[int]:
-        (found,) = Unchanged(unknown=frozenset(unknown))([batch])
+        (found,) = Unchanged(sides=UncompletedSides(unknown=frozenset(unknown)))([batch])
         return [int(str(path)[-1]) for path in found.column("path").to_pylist()]
 
     assert (same(), same("after"), same("before"), same("before", "after")) == ([], [0], [2], [0, 2])
+
+
+OWN, OWN_MORE = value(message_ttl_in_seconds=5), value(message_ttl_in_seconds=5, max_topics_per_namespace=1)
+
+
+@pytest.mark.parametrize("at", [1, 9], ids=["it is older", "it is newer"])
+def test_what_differs_in_excluded_fields_alone_is_excluded(at: int) -> None:
+    rows = (row("a", RAW, 5), row("b", RAW, 5), row("c", OWN, at, origin="store"))
+    (found,) = judged(*rows, unknown="c", own="c")
+    assert (found["path"], found["class"], found["underlying"]) == (SPACE, "excluded", None)
+    assert len(judged(*rows, unknown="c")) == 1, "it is the exclusion that says so"
+    assert judged(*rows, unknown="c")[0]["class"] == "differs"
+
+
+def test_what_differs_besides_excluded_fields_is_found_as_it_is_stored() -> None:
+    (found,) = judged(row("a", RAW, 5), row("b", RAW, 5), row("c", OWN_MORE, 9), unknown="c", own="c")
+    assert (found["class"], found["winner"], found["losers"]) == ("differs", "c", ["a", "b"])
+    assert found["winner_digest"] == fingerprint(SPACE, OWN_MORE)
+
+
+def test_regions_without_exclusions_differ_although_another_one_has_the_field_for_itself() -> None:
+    (found,) = judged(row("a", RAW, 5), row("b", OTHER, 6), row("c", OWN, 9, origin="store"), unknown="c", own="c")
+    assert (found["class"], found["winner"], found["losers"]) == ("differs", "c", ["a"]), "b has what counts of it"
+    rows = (row("a", RAW, 5), row("b", RAW, 6), row("c", OWN, 9))
+    (found,) = judged(*rows, unknown="abc", own="abc")
+    assert found["class"] == "excluded", "no region says what counts"
+
+
+def test_values_that_cannot_be_read_differ() -> None:
+    (found,) = judged(row("a", b"{", 5), row("c", OWN, 9), unknown="c", own="c")
+    assert found["class"] == "differs"
+
+
+def test_a_region_that_does_not_carry_the_path_has_no_part_in_it() -> None:
+    every = (Rule("/admin/policies/**", Direction.BOTH),)
+    carriers = CarryingRegions(((A, every), (B, (Rule("/admin/policies/other/**", Direction.BOTH),)), (C, every)))
+    (found,) = judged(row("a", WHOLE, 5), row("c", OTHER, 9), unknown="c", carriers=carriers)
+    assert (found["winner"], found["losers"]) == ("c", ["a"])
+    assert judged(row("a", WHOLE, 5), row("c", RAW, 9), unknown="c", carriers=carriers) == []
+
+
+def test_a_region_has_changed_nothing_by_a_change_of_what_is_its_own() -> None:
+    batch = pa.RecordBatch.from_pylist([{"path": SPACE, "was": RAW, "now": OWN}])
+    rules = (("after", (Exclusion("/admin/policies/**", ("message_ttl_in_seconds",)),)),)
+    for excluded, same in ((ExcludedFields(rules), [SPACE]), (ExcludedFields(), [])):
+        (found,) = Unchanged(sides=UncompletedSides(unknown=frozenset({"after"}), excluded=excluded))([batch])
+        assert found.column("path").to_pylist() == same

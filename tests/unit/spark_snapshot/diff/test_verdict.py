@@ -6,6 +6,7 @@ import pytest
 
 from spark_snapshot.diff.verdict import PathVerdict, RegionRow, judge
 from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
+from syncer.conflict.settings import Direction
 from syncer.model import Millis, Region, Stamp, TieOrder
 
 A, B, C = (Region(name) for name in "abc")
@@ -136,3 +137,51 @@ def test_among_equal_versions_the_stamped_one_wins() -> None:
     unstamped, stamped = row(SMALL, 6, "a", origin=StampOrigin.STORE), row(SMALL, 6, "a")
     verdict = judged(unstamped, stamped, row(LARGE, 5, "c"))
     assert (verdict.winner, verdict.version.origin) == (B, StampOrigin.REGISTER)
+
+
+BOTH, APPLY, PUBLISH = Direction.BOTH, Direction.APPLY, Direction.PUBLISH
+UNSEEN = StampOrigin.UNSEEN
+
+
+def shared(ways: dict[Region, Direction], *states: RegionRow | None) -> PathVerdict | None:
+    return judge(dict(zip((A, B, C), states, strict=False)), TieOrder.SMALLER_REGION, ways)
+
+
+def test_only_regions_that_share_a_path_are_judged() -> None:
+    ways = {A: BOTH, B: BOTH}
+    same = shared(ways, row(SMALL, 5, "a"), row(SMALL, 5, "a"), None)
+    assert same is not None
+    assert same.finding is PathClass.SAME, "who does not carry it lacks nothing"
+    found = shared(ways, row(SMALL, 5, "a"), None, row(LARGE, 9, "c", hold="flipping"))
+    assert found is not None
+    assert (found.finding, found.winner, found.losers, found.holds) == (PathClass.ONLY_IN, A, (B,), {})
+    assert shared({}, row(SMALL, 5, "a"), None, None) is None
+
+
+def test_what_may_not_leave_its_region_wins_over_nothing_that_the_group_knows() -> None:
+    ways = {A: APPLY, B: PUBLISH, C: BOTH}
+    drift = row(LARGE, 9, "a", origin=UNSEEN)
+    found = shared(ways, drift, row(SMALL, 5, "b"), row(SMALL, 5, "b"))
+    assert found is not None
+    assert (found.finding, found.winner, found.losers) == (PathClass.DIFFERS, B, (A,))
+    assert found.reason is WinReason.NOT_PUBLISHED
+    found = shared(ways, drift, row(SMALL, 5, "b"), row(RAW, 4, "c"))
+    assert found is not None
+    assert (found.winner, found.reason, found.losers) == (B, WinReason.NEWER, (A, C))
+    dead = shared(ways, drift, row(None, 5, "b"), None)
+    assert dead is not None
+    assert (dead.finding, dead.winner, dead.losers) == (PathClass.DELETED, B, (A,))
+    alone = shared({A: APPLY, B: APPLY}, drift, row(SMALL, 5, "b", origin=StampOrigin.STORE))
+    assert alone is not None
+    assert (alone.winner, alone.losers, alone.reason) == (A, (B,), WinReason.NEWER), "nothing of it can spread"
+
+
+def test_who_only_publishes_has_nothing_to_change() -> None:
+    ways = {A: PUBLISH, B: PUBLISH, C: BOTH}
+    found = shared(ways, row(SMALL, 5, "a", hold="flipping"), row(LARGE, 6, "b"), row(LARGE, 6, "b"))
+    assert found is not None
+    assert (found.finding, found.winner, found.losers) == (PathClass.DIFFERS, B, ())
+    assert found.holds == {A: "flipping"}
+    found = shared(ways, row(SMALL, 5, "a"), row(LARGE, 6, "b"), None)
+    assert found is not None
+    assert found.losers == (C,)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from spark_snapshot.format.files import examine
 from spark_snapshot.format.layout import DATA, comparable, is_id, latest, new_id, open_snapshot, snapshots_in, verify
-from spark_snapshot.format.manifest import (
-    MANIFEST,
-    current_projections,
-    read_manifest,
-)
+from spark_snapshot.format.manifest import MANIFEST, current_projections, described_scope, read_manifest
 from spark_snapshot.format.places import Place, place
 from spark_snapshot.format.retention import DAY_MS, expendable, prune
+from spark_snapshot.format.selection import Selection
+from spark_snapshot.format.side import SnapshotSide
+from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.errors import (
     NotFound,
     PreconditionFailed,
@@ -29,7 +29,7 @@ from syncer.errors import (
     SnapshotInvalid,
     SnapshotsIncomparable,
 )
-from syncer.model import TieOrder
+from syncer.model import MetaPath, TieOrder
 from tests.support.snapshot_files import NOW, described, made, write_file
 
 
@@ -74,7 +74,7 @@ def _edited(here: Path) -> None:
 
 
 def _next_version(here: Path) -> None:
-    document = json.loads((here / MANIFEST).read_text()) | {"version": 3}
+    document = json.loads((here / MANIFEST).read_text()) | {"version": 4}
     (here / MANIFEST).write_text(json.dumps(document))
 
 
@@ -91,7 +91,7 @@ BAD: dict[str, tuple[Callable[[Path], object], type[SnapshotError], str]] = {
         "cannot be read",
     ),
     "not text": (lambda here: (here / MANIFEST).write_bytes(b"\xff\xfe"), SnapshotDamaged, "cannot be read"),
-    "another version": (_next_version, SnapshotInvalid, "version 3"),
+    "another version": (_next_version, SnapshotInvalid, "version 4"),
     "an edited manifest": (_edited, SnapshotDamaged, "checksum"),
     "a file cut off": (_cut, SnapshotDamaged, "were written"),
     "a foreign file": (_foreign, SnapshotDamaged, "were written"),
@@ -166,7 +166,7 @@ def test_a_folder_is_listed_with_what_is_wrong_in_it(tmp_path: Path) -> None:
 
 INCOMPARABLE = {
     "a region twice": ("east", {}, "east is there twice"),
-    "another scope": ("west", {"scope_fingerprint": "0"}, "another scope"),
+    "a scope of other rules": ("west", {"scope_fingerprint": "0"}, "another scope than that of its rules"),
     "another order": ("west", {"ties": "native"}, "another order of ties"),
     "other projections": ("west", {"projections": {"tenant": "tenant/2"}}, "another projections"),
 }
@@ -179,6 +179,35 @@ def test_what_was_taken_by_other_rules_is_not_compared(
     other = described(region, NOW + 1, **more)
     with pytest.raises(SnapshotsIncomparable, match=says):
         comparable([made(tmp_path), made(tmp_path, other)])
+
+
+def test_snapshots_of_different_scopes_can_be_compared(tmp_path: Path) -> None:
+    other = Scope([Rule("/admin/policies/**", Direction.APPLY)])
+    about = described("west", scope=described_scope(other), scope_fingerprint=other.fingerprint)
+    assert comparable([made(tmp_path), made(tmp_path, about)]) is TieOrder.SMALLER_REGION
+
+
+OWN = [{"pattern": "/admin/policies/acme/*", "fields": ["message_ttl_in_seconds", "of_a_later_version"]}]
+
+
+def test_a_manifest_notes_the_excluded_fields_and_older_programs_refuse_it(tmp_path: Path) -> None:
+    written = made(tmp_path, described(exclude=OWN, registers=False))
+    opened = open_snapshot(str(tmp_path / "east" / written.id))
+    assert opened.manifest.version == 3
+    (rule,) = opened.manifest.about.own_fields
+    assert (rule.pattern, rule.fields) == ("/admin/policies/acme/*", ("message_ttl_in_seconds", "of_a_later_version"))
+    assert described(exclude=OWN).own_fields == (), "registers have the group's values in their place"
+    assert described(exclude=OWN, tenants=["acme"]).version == 3
+    plain = json.loads((Path(made(tmp_path, described("west")).place.path) / MANIFEST).read_text())
+    assert plain["version"] == 1
+    assert not {"exclude", "tenants"} & plain["about"].keys(), "any other one is written as ever"
+
+
+def test_one_side_of_a_restore_has_for_itself_what_no_register_completes(tmp_path: Path) -> None:
+    space = MetaPath("/admin/policies/acme/orders")
+    for registers, own in ((False, {"message_ttl_in_seconds"}), (True, set())):
+        snapshot = made(tmp_path, described(exclude=OWN, registers=registers), random=f"00000{int(registers)}")
+        assert SnapshotSide(snapshot, Selection()).excluded(space) == own
 
 
 def test_what_can_be_compared(tmp_path: Path) -> None:
