@@ -234,7 +234,10 @@ def _reason(answer: httpx2.Response) -> str:
 
 def _hint(status: int) -> str | None:
     if status == 401:
-        return "The broker does not accept the credentials: check the token or certificate and its expiry."
+        return (
+            "The broker does not accept the credentials: check the token or certificate and its expiry. Of its own "
+            "settings it says the same to a role that is no superuser."
+        )
     if status == 403:
         return (
             "The role may not do this: give it superuser or tenant-admin rights, or have an operator run the command."

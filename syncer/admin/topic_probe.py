@@ -14,6 +14,15 @@ from syncer.stores.contract import MetadataStore
 BOOKKEEPER_NODES: Final = (MetaPath("/ledgers/LAYOUT"), MetaPath("/ledgers/INSTANCEID"))
 
 
+async def keeps_topics(store: MetadataStore) -> bool:
+    """Whether a store is where brokers keep their topics, and not a configuration store alone.
+
+    Raises:
+        StoreError: It does not answer.
+    """
+    return any((await store.read(BOOKKEEPER_NODES)).values())
+
+
 class TopicProbe(Protocol):
     """Tells whether topics exist below a path."""
 
@@ -41,7 +50,7 @@ class StoreProbe:
     async def ask(self, path: MetaPath) -> Topics:
         """Look for managed ledgers below the namespace, or of the partitions of the topic."""
         try:
-            if self._has_brokers and not any((await self._store.read(BOOKKEEPER_NODES)).values()):
+            if self._has_brokers and not await keeps_topics(self._store):
                 return Topics.CANNOT_ASK
             if (scalable := await self._scalable(path)) is not None:
                 return scalable

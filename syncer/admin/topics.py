@@ -18,6 +18,12 @@ from syncer.model import MetaPath, ResourceKind
 from syncer.paths import DOMAINS, Resource, classify
 
 _SHOWN_CHARS: Final = 40
+_IN_BROKERS: Final = "non-persistent"
+_NOT_SERVED: Final = ("Namespace missing local cluster name", "Namespace does not have any clusters configured")
+"""How a broker begins to say that it serves nothing of a namespace: no list of clusters names its own.
+
+Source: ``PulsarWebResource.checkLocalOrGetPeerReplicationCluster`` of Pulsar 4.0.8, 4.2.4 and 5.0.0-M1.
+"""
 
 
 class ClustersProbe:
@@ -146,16 +152,25 @@ class AdminProbe:
                 return []
             raise
 
+    async def _topics(self, namespace: str, domain: str) -> list[str]:
+        """The topics of one domain; what is not persistent lives in brokers alone: where none serves, there is none."""
+        try:
+            return await self._client.topics(namespace, domain=domain)
+        except AdminRefused as exc:
+            if domain == _IN_BROKERS and exc.status == 412 and exc.reason.startswith(_NOT_SERVED):
+                return []
+            raise
+
     async def _look(self, resource: Resource) -> Topics:
         if resource.kind is ResourceKind.NAMESPACE:
             for domain in sorted(DOMAINS):
-                if await self._client.topics(resource.name, domain=domain):
+                if await self._topics(resource.name, domain):
                     return Topics.SOME
             return Topics.SOME if await self._scalable(resource.name) else Topics.NONE
         domain, _, rest = resource.name.partition("://")
         if domain == "persistent" and f"topic://{rest}" in await self._scalable(rest.rsplit("/", 1)[0]):
             return Topics.SCALABLE
-        topics = await self._client.topics(rest.rsplit("/", 1)[0], domain=domain)
+        topics = await self._topics(rest.rsplit("/", 1)[0], domain)
         partition = f"{resource.name}-partition-"
         found = any(topic == resource.name or topic.startswith(partition) for topic in topics)
         return Topics.SOME if found else Topics.NONE

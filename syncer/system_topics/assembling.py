@@ -12,8 +12,10 @@ from syncer.bus.pulsar.client import PulsarBusConfig
 from syncer.model import Region
 from syncer.stores.contract import MetadataStore
 from syncer.system_topics.pulsar import PulsarTopicLogs
-from syncer.system_topics.source import SourceBounds, SystemTopics
+from syncer.system_topics.source import SystemTopics
+from syncer.system_topics.source_bounds import SourceBounds
 from syncer.system_topics.store import with_system_topics
+from syncer.system_topics.stored_topics import stored_topics_of
 
 __all__ = ["SourceBounds", "beside"]
 
@@ -26,6 +28,7 @@ def beside(
     admin: AdminSettings,
     *,
     bounds: SourceBounds,
+    alone: bool,
     writes: bool,
 ) -> MetadataStore:
     """The store, with what namespaces keep in system topics.
@@ -37,7 +40,8 @@ def beside(
         bus: Settings of a bus on Pulsar: the brokers' address and credentials are there.
         admin: Their REST API.
         bounds: How much may be open, and how often is looked.
+        alone: The store serves one cluster, so that it can tell of that one's topics.
         writes: Whoever asks may become the region's writer.
     """
-    logs = PulsarTopicLogs(region, cast("PulsarBusConfig", bus), admin)
+    logs = PulsarTopicLogs(region, cast("PulsarBusConfig", bus), admin, stored_topics_of(store) if alone else None)
     return with_system_topics(store, SystemTopics(namespaces, store, logs, bounds), region, writes=writes)

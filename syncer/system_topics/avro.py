@@ -1,26 +1,31 @@
 """AVRO by a schema that is only known at run time: records of a system topic, read and written by the broker's text.
 
-Every malformed byte, and every value that a schema has no place for, is an error with a reason. A property test holds
-it equal to a general library.
+A general library reads and writes. It takes some malformed bytes for a value, and asks for no bound of time, memory or
+depth: bytes are walked once before it reads them. A property test holds that walk to what the library writes.
 
 Source: Apache Avro 1.11, binary encoding.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import struct
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final
+
+import fastavro
+from fastavro.read import LOGICAL_READERS
+from fastavro.schema import SchemaParseException
+from fastavro.validation import ValidationError, validate
+from fastavro.write import LOGICAL_WRITERS
 
 from syncer.errors import ValueInvalid, ValueRefused
+from syncer.system_topics.avro_walk import Node, ValueBudget, walk_of
 
-Node: TypeAlias = Any
-"""A parsed schema, or a decoded value: JSON."""
-
-_PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-_LONGEST_VARINT: Final = 10
-_BOUNDS: Final = {"int": 31, "long": 63}
+_CHECKED: Final = {
+    "bytes": {"type": "bytes", "logicalType": "latin-1"},
+    "float": {"type": "float", "logicalType": "finite"},
+}
 
 
 class AvroSchema:
@@ -34,8 +39,10 @@ class AvroSchema:
         self.text = text
         self._named: dict[str, Node] = {}
         try:
-            self._root = self._resolved(json.loads(text), "")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+            bare = _bare(fastavro.parse_schema(json.loads(text, object_hook=_whole)))
+            self._root: Node = fastavro.parse_schema(bare, self._named)
+            self._walk = walk_of(self._root, self._named, {})
+        except (SchemaParseException, ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
             raise ValueInvalid(f"no AVRO schema: {type(exc).__name__}: {exc}") from exc
 
     def decode(self, data: bytes) -> Node:
@@ -44,21 +51,35 @@ class AvroSchema:
         Raises:
             ValueInvalid: The bytes are no such value, or there are more of them.
         """
-        source = _Bytes(data)
-        value = self._read(self._root, source)
-        if source.left:
-            raise ValueInvalid(f"{source.left} bytes too many")
-        return value
+        try:
+            end = self._walk(data, 0, ValueBudget(len(data)))
+        except IndexError as exc:
+            raise ValueInvalid("1 bytes are due, 0 are left") from exc
+        if end < len(data):
+            raise ValueInvalid(f"{len(data) - end} bytes too many")
+        try:
+            return fastavro.schemaless_reader(io.BytesIO(data), self._root, None)
+        except UnicodeDecodeError as exc:
+            raise ValueInvalid("a text is not UTF-8") from exc
 
     def encode(self, value: Node) -> bytes:
         """Write one value; a field that a record lacks is written as null.
 
         Raises:
-            ValueRefused: The schema has no place for it, or for a part of it.
+            ValueRefused: The schema has no place for it, or for a part of it: the record and its field are named, or
+                a field that the record has not.
         """
-        out = bytearray()
-        self._write(self._root, value, out, "")
-        return bytes(out)
+        out = io.BytesIO()
+        try:
+            validate(value, self._root)
+            fastavro.schemaless_writer(out, self._root, value, strict_allow_default=True, disable_tuple_notation=True)
+        except ValidationError as exc:
+            part = exc.errors[-1]
+            place = ".".join(part.field.rsplit(".", 2)[-2:]) or "the top"
+            raise ValueRefused(f"the brokers' schema does not take {type(part.datum).__name__} at {place}") from exc
+        except (ValueError, OverflowError, RecursionError) as exc:
+            raise ValueRefused(f"the brokers' schema does not take it: {exc}") from exc
+        return out.getvalue()
 
     def fields(self, *path: str) -> frozenset[str]:
         """Names of the fields of a record within the record; none where there is no such one.
@@ -68,247 +89,64 @@ class AvroSchema:
         """
         node = self._root
         for name in path:
-            node = next((each["type"] for each in _fields_of(self._plain(node)) if each["name"] == name), None)
-        return frozenset(each["name"] for each in _fields_of(self._plain(node)))
+            node = next((each["type"] for each in self._fields_of(node) if each["name"] == name), None)
+        return frozenset(each["name"] for each in self._fields_of(node))
 
-    def _plain(self, node: Node) -> Node:
-        """What a nullable node is when it is not null; a name as what it names."""
+    def _fields_of(self, node: Node) -> list[Node]:
+        """Those of a record, of one that may be null too; none of anything else."""
         if isinstance(node, list):
             node = next((each for each in node if each != "null"), None)
-        return self._named.get(node, node) if isinstance(node, str) else node
-
-    def _resolved(self, node: Node, space: str) -> Node:
-        """The schema with full names; what is declared is kept by them."""
-        if isinstance(node, str):
-            return node if node in _PRIMITIVES else self._known(node, space)
-        if isinstance(node, list):
-            return [self._resolved(each, space) for each in node]
-        kind = node["type"]
-        if kind in {"record", "enum", "fixed"}:
-            space = node.get("namespace", space)
-            name = _full(node["name"], space)
-            if kind == "enum":
-                self._named[name] = {"type": "enum", "name": name, "symbols": list(node["symbols"])}
-                return name
-            if kind == "fixed":
-                raise ValueError("fixed is not supported")
-            record: dict[str, Node] = {"type": "record", "name": name, "fields": []}
-            self._named[name] = record
-            for each in node["fields"]:
-                record["fields"].append({"name": each["name"], "type": self._resolved(each["type"], space)})
-            return name
-        if kind == "array":
-            return {"type": "array", "items": self._resolved(node["items"], space)}
-        if kind == "map":
-            return {"type": "map", "values": self._resolved(node["values"], space)}
-        return self._resolved(kind, space)
-
-    def _known(self, name: str, space: str) -> str:
-        full = name if name in self._named else _full(name, space)
-        if full not in self._named:
-            raise ValueError(f"{name} is not declared")
-        return full
-
-    def _read(self, node: Node, source: _Bytes) -> Node:
-        if isinstance(node, list):
-            return self._read(node[source.index(len(node), "branch")], source)
-        if isinstance(node, str) and node in _PRIMITIVES:
-            return source.primitive(node)
-        node = self._named[node] if isinstance(node, str) else node
-        match node["type"]:
-            case "record":
-                return {each["name"]: self._read(each["type"], source) for each in node["fields"]}
-            case "enum":
-                return node["symbols"][source.index(len(node["symbols"]), "symbol")]
-            case "array":
-                return [self._read(node["items"], source) for _ in source.blocks()]
-            case _:
-                return {source.primitive("string"): self._read(node["values"], source) for _ in source.blocks()}
-
-    def _write(self, node: Node, value: Node, out: bytearray, place: str) -> None:
-        if isinstance(node, list):
-            self._write_branch(node, value, out, place)
-        elif isinstance(node, str) and node in _PRIMITIVES:
-            _write_primitive(node, value, out, place)
-        else:
-            self._write_compound(self._named[node] if isinstance(node, str) else node, value, out, place)
-
-    def _write_branch(self, branches: list[Node], value: Node, out: bytearray, place: str) -> None:
-        refusal: ValueRefused | None = None
-        for index, branch in enumerate(branches):
-            if (branch == "null") is not (value is None):
-                continue
-            part = bytearray(_varint(index))
-            try:
-                self._write(branch, value, part, place)
-            except ValueRefused as exc:
-                refusal = refusal or exc
-                continue
-            out += part
-            return
-        raise refusal or _no_place(place, value)
-
-    def _write_compound(self, node: Node, value: Node, out: bytearray, place: str) -> None:
-        match node["type"]:
-            case "record":
-                _must(isinstance(value, Mapping), place, value)
-                known = [each["name"] for each in node["fields"]]
-                for name in value:
-                    if name not in known:
-                        raise ValueRefused(f"the brokers' schema has no field {place}{name}")
-                for each in node["fields"]:
-                    self._write(each["type"], value.get(each["name"]), out, f"{place}{each['name']}.")
-            case "enum":
-                _must(value in node["symbols"], place, value)
-                out += _varint(node["symbols"].index(value))
-            case "array":
-                _must(isinstance(value, list), place, value)
-                if value:
-                    out += _varint(len(value))
-                    for each in value:
-                        self._write(node["items"], each, out, place)
-                out.append(0)
-            case _:
-                _must(isinstance(value, Mapping), place, value)
-                if value:
-                    out += _varint(len(value))
-                    for name, each in value.items():
-                        _write_primitive("string", name, out, place)
-                        self._write(node["values"], each, out, f"{place}{name}.")
-                out.append(0)
+        node = self._named.get(node) if isinstance(node, str) else node
+        return node["fields"] if node is not None and node["type"] == "record" else []
 
 
-class _Bytes:
-    """Bytes that are read from their beginning."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    @property
-    def left(self) -> int:
-        """How many were not read."""
-        return len(self._data) - self._at
-
-    def take(self, number: int) -> bytes:
-        """The next ones."""
-        if not 0 <= number <= self.left:
-            raise ValueInvalid(f"{number} bytes are due, {self.left} are left")
-        self._at += number
-        return self._data[self._at - number : self._at]
-
-    def varint(self) -> int:
-        """A number in as many bytes as it needs."""
-        number = 0
-        for place in range(_LONGEST_VARINT):
-            byte = self.take(1)[0]
-            number |= (byte & 0x7F) << (7 * place)
-            if not byte & 0x80:
-                return (number >> 1) ^ -(number & 1)
-        raise ValueInvalid("a number has more than 10 bytes")
-
-    def index(self, number: int, what: str) -> int:
-        """The place of one of so many."""
-        at = self.varint()
-        if not 0 <= at < number:
-            raise ValueInvalid(f"there is no {what} {at}")
-        return at
-
-    def blocks(self) -> range:
-        """One for each member of an array or a map; all of them, whatever blocks they come in."""
-        return _Members(self)  # type: ignore[return-value]  # iterated, nothing else
-
-    def primitive(self, kind: str) -> Node:
-        """A value of a primitive type."""
-        match kind:
-            case "null":
-                return None
-            case "boolean":
-                byte = self.take(1)[0]
-                if byte > 1:
-                    raise ValueInvalid(f"{byte} is no truth value")
-                return byte == 1
-            case "int" | "long":
-                number = self.varint()
-                if not -(1 << _BOUNDS[kind]) <= number < 1 << _BOUNDS[kind]:
-                    raise ValueInvalid(f"{number} is no {kind}")
-                return number
-            case "float":
-                return struct.unpack("<f", self.take(4))[0]
-            case "double":
-                return struct.unpack("<d", self.take(8))[0]
-            case "string":
-                try:
-                    return self.take(self.varint()).decode()
-                except UnicodeDecodeError as exc:
-                    raise ValueInvalid("a text is not UTF-8") from exc
-            case _:
-                return self.take(self.varint()).decode("latin-1")
+def _whole(node: Node) -> Node:
+    """An object of a schema; the library reads a record that lost its fields as one that has none."""
+    if node.get("type") == "record" and "fields" not in node:
+        raise ValueError("a record says nothing of its fields")
+    return node
 
 
-class _Members:
-    def __init__(self, source: _Bytes) -> None:
-        self._source = source
-
-    def __iter__(self) -> Any:  # noqa: ANN401 - a generator of nothing but turns
-        while count := self._source.varint():
-            if count < 0:
-                self._source.varint()  # the block's size in bytes
-            for _ in range(abs(count)):
-                if not self._source.left:
-                    raise ValueInvalid("members are due, and nothing is left")
-                yield None
-
-
-def _fields_of(node: Node) -> list[Node]:
-    return node["fields"] if isinstance(node, dict) and node["type"] == "record" else []
-
-
-def _full(name: str, space: str) -> str:
-    return name if "." in name or not space else f"{space}.{name}"
-
-
-def _varint(number: int) -> bytes:
-    number = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while number > 0x7F:
-        out.append((number & 0x7F) | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+def _bare(node: Node) -> Node:
+    """A parsed schema's structure alone: JSON comes out whatever is said of its meaning; what is missing is null."""
+    if isinstance(node, list):
+        return [_bare(each) for each in node]
+    if isinstance(node, str):
+        return _CHECKED.get(node, node)
+    match node["type"]:
+        case "record":
+            fields = [{"name": each["name"], "type": _bare(each["type"])} for each in node["fields"]]
+            for each in fields:
+                if "null" in (each["type"] if isinstance(each["type"], list) else [each["type"]]):
+                    each["default"] = None
+            return {"type": "record", "name": node["name"], "namespace": "", "fields": fields}
+        case "enum":
+            return {"type": "enum", "name": node["name"], "namespace": "", "symbols": node["symbols"]}
+        case "array":
+            return {"type": "array", "items": _bare(node["items"])}
+        case "map":
+            return {"type": "map", "values": _bare(node["values"])}
+        case "fixed" | "error":
+            raise ValueError(f"{node['type']} is not supported")
+        case primitive:
+            return _bare(primitive)
 
 
-def _write_primitive(kind: str, value: Node, out: bytearray, place: str) -> None:
-    match kind:
-        case "null":
-            _must(value is None, place, value)
-        case "boolean":
-            _must(isinstance(value, bool), place, value)
-            out.append(int(value))
-        case "int" | "long":
-            _must(isinstance(value, int) and not isinstance(value, bool), place, value)
-            _must(-(1 << _BOUNDS[kind]) <= value < 1 << _BOUNDS[kind], place, value)
-            out += _varint(value)
-        case "float" | "double":
-            _must(isinstance(value, int | float) and not isinstance(value, bool), place, value)
-            out += struct.pack("<f" if kind == "float" else "<d", value)
-        case _:
-            _must(isinstance(value, str), place, value)
-            data = _encoded(value, "utf-8" if kind == "string" else "latin-1", place)
-            out += _varint(len(data)) + data
-
-
-def _encoded(value: str, encoding: str, place: str) -> bytes:
+def _latin_1(value: Node, _schema: Node) -> Node:
+    """Text as the bytes that it stands for; anything else is left to be refused."""
     try:
-        return value.encode(encoding)
-    except UnicodeEncodeError as exc:
-        raise _no_place(place, value) from exc
+        return value.encode("latin-1") if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        return value
 
 
-def _must(holds: bool, place: str, value: Node) -> None:  # noqa: FBT001 - it reads as an assertion
-    if not holds:
-        raise _no_place(place, value)
+def _finite(value: Node, _schema: Node) -> Node:
+    """A number that four bytes can hold: the library makes infinity of a greater one."""
+    if isinstance(value, int | float):
+        struct.pack("<f", float(value))
+    return value
 
 
-def _no_place(place: str, value: Node) -> ValueRefused:
-    return ValueRefused(f"the brokers' schema does not take {type(value).__name__} at {place.rstrip('.') or 'the top'}")
+LOGICAL_READERS["bytes-latin-1"] = lambda data, *_: data.decode("latin-1")
+LOGICAL_WRITERS["bytes-latin-1"] = _latin_1
+LOGICAL_WRITERS["float-finite"] = _finite

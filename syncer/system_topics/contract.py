@@ -26,8 +26,13 @@ class FoundTopics:
 class TopicLog(Protocol):
     """One namespace's topic of policies, open from its earliest message, compacted."""
 
+    @property
+    def at_end(self) -> bool:
+        """Whether the last reading has left nothing that the brokers had acknowledged before."""
+        ...
+
     async def read_on(self) -> Sequence[LogMessage]:
-        """What was not read yet, in order; all that the brokers have acknowledged before the call is among it.
+        """Read what was not read yet, in order, and so much at once as may be held.
 
         Raises:
             TopicPoliciesWithheld: It does not answer: it is to be opened anew, from the beginning.
@@ -88,6 +93,14 @@ class TopicLogs(Protocol):
 
         Raises:
             TopicPoliciesWithheld: They do not say.
+        """
+        ...
+
+    async def foresee(self, namespaces: Sequence[str]) -> None:
+        """These are asked for next: what can be asked of many at once is, and counts for a moment.
+
+        Args:
+            namespaces: A few: whatever they have is held at once.
         """
         ...
 

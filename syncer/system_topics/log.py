@@ -2,14 +2,20 @@
 
 A topic has no compare-and-set, so its readers make one. Every message of ours carries a *claim*: the batch, the fence
 under which it was decided, and the message that it was decided on. It is valid only if exactly that one stood there
-when it arrived, and no higher fence was seen; else it is *void*, although brokers have taken it, and what it overwrote
-is *owed*: the next message of the writer puts it back, by the same rule.
+when it arrived, and no higher fence was seen in its partition; else it is *void*, although brokers have taken it, and
+what it overwrote is *owed*: the next message of the writer puts it back, by the same rule. A fence that the region's
+store has never held was made up: such a message is a broker's.
 
     broker's message          stands; what is still owed at the key was overtaken: it cannot be put back, and is told
     ours, valid               stands
     ours, void                stands for brokers alone; what stood before is owed
 
-After compaction a key's last message may be all there is: it counts, there is nothing to judge it by.
+After compaction a key's last message may be all there is: if it was decided on another, that is how it is known, and
+it counts, for there is nothing left to judge it by.
+
+A broker that deletes a topic, also one that nobody uses any more, deletes its policies by a message without a value.
+Nobody has removed them by that: such a key stands for no decision, like one that was never written, and what is put
+back there says so in its claim. Who removes a topic's last policy leaves a message with an empty document.
 """
 
 from __future__ import annotations
@@ -19,9 +25,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from syncer.making import made_quickly
 from syncer.model import Millis
+from syncer.replacing import replace
 
 _PREFIX: Final = "syncer-"
+_FENCE_DIGITS: Final = 18
 _VERDICTS: Final = 64
 """Verdicts on messages of ours that are kept of each key."""
 NOTHING: Final = ""
@@ -35,8 +44,14 @@ class UnreadablePolicy:
     why: str
 
 
-Held = bytes | UnreadablePolicy | None
-"""What a message says: the value, that there is none, or nothing that can be read."""
+@dataclass(frozen=True, slots=True)
+class TopicGone:
+    """Stands for policies that went with their topic: no operator has removed them."""
+
+
+GONE: Final = TopicGone()
+Held = bytes | UnreadablePolicy | TopicGone | None
+"""What a message says: the value, nothing that can be read, that the topic is gone, or that the last was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +66,7 @@ class WriterClaim:
         batch: Id of the batch.
         expected: Id of the message that it was decided on; ``NOTHING``: there was none.
         restores: It puts back what a void message has overwritten, or asserts what stands there.
+        gone: With that: nothing stands there, and no operator has removed it.
     """
 
     region: str
@@ -60,6 +76,7 @@ class WriterClaim:
     batch: str
     expected: str
     restores: bool = False
+    gone: bool = False
 
     def properties(self) -> dict[str, str]:
         """The properties of the message."""
@@ -71,6 +88,7 @@ class WriterClaim:
             f"{_PREFIX}batch": self.batch,
             f"{_PREFIX}expected": self.expected,
             f"{_PREFIX}restores": "1" if self.restores else "0",
+            f"{_PREFIX}gone": "1" if self.gone else "0",
         }
 
 
@@ -79,7 +97,7 @@ def claim_in(properties: Mapping[str, str], region: str) -> WriterClaim | None:
     if properties.get(f"{_PREFIX}region") != region:
         return None
     fence = properties.get(f"{_PREFIX}fence", "")
-    if not (fence.isascii() and fence.isdigit()):
+    if not (fence.isascii() and fence.isdigit() and len(fence) <= _FENCE_DIGITS):
         return None
     return WriterClaim(
         region=region,
@@ -89,9 +107,23 @@ def claim_in(properties: Mapping[str, str], region: str) -> WriterClaim | None:
         batch=properties.get(f"{_PREFIX}batch", ""),
         expected=properties.get(f"{_PREFIX}expected", NOTHING),
         restores=properties.get(f"{_PREFIX}restores") == "1",
+        gone=properties.get(f"{_PREFIX}gone") == "1",
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FenceBound:
+    """How high the fence of the region's store had come when it was read, which was after the messages were."""
+
+    store_id: str
+    number: int
+
+    def excludes(self, claim: WriterClaim) -> bool:
+        """Whether a claim names a fence of this store that was never raised; fences of others are not known."""
+        return claim.store_id == self.store_id and claim.fence > self.number
+
+
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogMessage:
     """One message as it was read.
@@ -102,6 +134,7 @@ class LogMessage:
         held: What it says.
         published_ms: When it was written, by the broker's client. Units: milliseconds.
         claim: Where it is one of this region's.
+        partition: Of the topic; only messages of one have an order.
     """
 
     id: str
@@ -109,8 +142,10 @@ class LogMessage:
     held: Held = field(repr=False)
     published_ms: Millis
     claim: WriterClaim | None = None
+    partition: int = 0
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingPolicy:
     """What stands at a key.
@@ -120,12 +155,19 @@ class StandingPolicy:
         held: What it says.
         published_ms: When it was written.
         ours: It is a change that this region's daemon has written, and not a broker's own.
+        last: The value that stood before, where the topic is gone and one was read.
     """
 
     id: str
     held: Held = field(repr=False)
     published_ms: Millis
     ours: bool = False
+    last: StandingPolicy | None = field(default=None, repr=False)
+
+    @property
+    def value(self) -> StandingPolicy | None:
+        """What stands, or stood last where the topic is gone, if that is a value."""
+        return self if isinstance(self.held, bytes) else self.last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,18 +206,26 @@ class PolicyLog:
 
     def __init__(self) -> None:
         self._keys: dict[str, _Key] = {}
-        self._fences: dict[str, int] = {}
+        self._fences: dict[tuple[int, str], int] = {}
+        """The highest that was seen, by partition and store."""
 
-    def take(self, message: LogMessage) -> OvertakenPolicy | None:
-        """Take the next message; what was overtaken by it, if anything was."""
+    def take(self, message: LogMessage, bound: FenceBound | None = None) -> OvertakenPolicy | None:
+        """Take the next message; what was overtaken by it, if anything was.
+
+        Args:
+            message: In the topic's order.
+            bound: No daemon of the region has had a higher fence; ``None``: it is not known.
+        """
         key = self._keys.setdefault(message.key, _Key())
         claim = message.claim
-        if claim is None:
+        if claim is None or (bound is not None and bound.excludes(claim)):
             return self._stand(key, message, ours=False)
-        fresh = claim.fence >= self._fences.get(claim.store_id, 0)
+        fence = message.partition, claim.store_id
+        fresh = claim.fence >= self._fences.get(fence, 0)
         if fresh:
-            self._fences[claim.store_id] = claim.fence
-        valid = fresh and key.top in {claim.expected, NOTHING}
+            self._fences[fence] = claim.fence
+        compacted = key.top == NOTHING and claim.expected != NOTHING
+        valid = compacted or (fresh and key.top == claim.expected)
         key.verdicts.append(ClaimVerdict(message.id, claim, valid))
         if not valid:
             key.top = message.id
@@ -183,6 +233,7 @@ class PolicyLog:
         former = key.standing
         if not claim.restores:
             return self._stand(key, message, ours=True)
+        message = replace(message, held=GONE) if claim.gone else message
         self._put(key, message, ours=former.ours if former is not None else False)
         return None
 
@@ -225,13 +276,16 @@ class PolicyLog:
     def _stand(self, key: _Key, message: LogMessage, *, ours: bool) -> OvertakenPolicy | None:
         lost = key.standing if _owes(key) else None
         self._put(key, message, ours=ours)
-        if lost is None or lost.ours or key.standing is None or lost.held == message.held:
+        if lost is None or lost.ours or key.standing is None or lost.held in (GONE, message.held):
             return None
         return OvertakenPolicy(key=message.key, lost=lost, by=key.standing)
 
     @staticmethod
     def _put(key: _Key, message: LogMessage, *, ours: bool) -> None:
-        key.standing = StandingPolicy(id=message.id, held=message.held, published_ms=message.published_ms, ours=ours)
+        last = key.standing.value if key.standing is not None and message.held == GONE else None
+        key.standing = StandingPolicy(
+            id=message.id, held=message.held, published_ms=message.published_ms, ours=ours, last=last
+        )
         key.top = message.id
 
 

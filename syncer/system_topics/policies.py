@@ -8,6 +8,7 @@ Source: ``SystemTopicBasedTopicPoliciesService``, ``TopicPolicies``, ``BacklogQu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote_plus
@@ -18,6 +19,7 @@ from syncer.conflict.fields.table import derived_fields
 from syncer.errors import ValueInvalid, ValueRefused
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import DOMAINS, GLOBAL_TOPIC_POLICIES, classify, topic_name
+from syncer.system_topics.log import GONE, TopicGone
 
 SYSTEM_TOPIC: Final = "__change_events"
 GLOBAL: Final = "__G__"
@@ -25,6 +27,11 @@ _DERIVED: Final = derived_fields(ResourceKind.TOPIC_POLICY)
 _POLICY: Final = "TOPIC_POLICY"
 _SEGMENTS: Final = 8
 """Of a path, the empty one before its first slash included."""
+_PLAIN_NAME: Final = r"([\w-][\w.-]{0,199})"
+_PLAIN_KEY: Final = re.compile(
+    rf"{GLOBAL}({'|'.join(sorted(DOMAINS))})://{_PLAIN_NAME}/{_PLAIN_NAME}/{_PLAIN_NAME}", re.ASCII
+)
+"""A key whose path has its very letters: nearly all are so, and need not be taken apart."""
 
 
 def namespace_of(path: str) -> str | None:
@@ -50,6 +57,9 @@ def topic_of(path: MetaPath) -> str:
 
 def path_of(key: str) -> MetaPath | None:
     """The path that stands for a key; ``None``: the key is no global one, or what it names cannot be a path."""
+    if plain := _PLAIN_KEY.fullmatch(key):
+        domain, tenant, namespace, topic = plain.groups()
+        return MetaPath(f"{GLOBAL_TOPIC_POLICIES}/{tenant}/{namespace}/{domain}/{topic}")
     if not key.startswith(GLOBAL):
         return None
     domain, _, rest = key.removeprefix(GLOBAL).partition("://")
@@ -60,22 +70,26 @@ def path_of(key: str) -> MetaPath | None:
     return path if classify(path) is not None and key_of(path) == key else None
 
 
-def document_of(event: Mapping[str, Any]) -> bytes | None:
-    """The value that a decoded message stands for; ``None``: the topic has no global policies.
+def document_of(event: Any) -> bytes | TopicGone | None:  # noqa: ANN401 - what a schema of somebody's makes of his bytes
+    """The value that a decoded message stands for.
+
+    Returns:
+        ``None``: the last of the topic's global policies was removed.
 
     Raises:
         ValueInvalid: The message is no change of topic policies.
     """
-    change = event.get("topicPoliciesEvent")
-    if event.get("eventType") != _POLICY or not isinstance(change, Mapping):
-        raise ValueInvalid(f"not a change of topic policies, but {event.get('eventType')!r}")
+    change = event.get("topicPoliciesEvent") if isinstance(event, Mapping) else None
+    if not isinstance(change, Mapping) or event.get("eventType") != _POLICY:
+        raise ValueInvalid("not a change of topic policies")
     policies = change.get("policies")
     if event.get("actionType") == "DELETE" or policies is None:
-        return None
+        return GONE
+    if not isinstance(policies, Mapping):
+        raise ValueInvalid("the policies of a topic are no record")
     document = _without_null(policies)
     document.pop("isGlobal", None)
-    for quota in document.get("backLogQuotaMap", {}).values():
-        _settle_limits(quota)
+    _settle_limits(document)
     if all(isinstance(each, dict | list) and not each for each in document.values()):
         return None
     return orjson.dumps({**document, "isGlobal": True}, option=orjson.OPT_SORT_KEYS)
@@ -98,10 +112,7 @@ def event_of(path: MetaPath, value: bytes | None) -> dict[str, Any]:
         if not isinstance(document, dict):
             raise ValueRefused("no JSON object")
         policies = {name: node for name, node in document.items() if name not in _DERIVED}
-        quotas = policies.get("backLogQuotaMap")
-        for quota in quotas.values() if isinstance(quotas, dict) else ():
-            if isinstance(quota, dict):
-                _settle_limits(quota)
+        _settle_limits(policies)
     return {
         "eventType": _POLICY,
         "actionType": "UPDATE",
@@ -121,8 +132,9 @@ def _without_null(node: Any) -> Any:  # noqa: ANN401 - JSON
     return [_without_null(each) for each in node] if isinstance(node, list) else node
 
 
-def _settle_limits(quota: dict[str, Any]) -> None:
+def _settle_limits(policies: dict[str, Any]) -> None:
     """A quota says its limit twice, the older word by what the newer one is, as the broker's own getters do."""
-    limit = quota.get("limitSize", quota.get("limit"))
-    if limit is not None:
-        quota["limit"] = quota["limitSize"] = limit
+    quotas = policies.get("backLogQuotaMap")
+    for quota in quotas.values() if isinstance(quotas, dict) else ():
+        if isinstance(quota, dict) and (limit := quota.get("limitSize", quota.get("limit"))) is not None:
+            quota["limit"] = quota["limitSize"] = limit

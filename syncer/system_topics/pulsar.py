@@ -1,8 +1,9 @@
 """Topics of policies in a real cluster: read and written by Pulsar's client, looked for by the admin REST API.
 
 A reader of a topic that is not there makes it, and so does a look at its schema; a listing does neither. So nothing is
-asked of a topic before a listing has named it. Payloads go out by the very schema that brokers have registered: bytes
-that they cannot read would keep a namespace from being loaded at all.
+asked of a topic before a listing has named it: that of the store, where the cluster keeps its topics there. Payloads go
+out by the very schema that brokers have registered: bytes that they cannot read would keep a namespace from being
+loaded at all.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from syncer.bus.pulsar.client import PulsarBusConfig, make_client
 from syncer.errors import (
     AccessDenied,
     AdminError,
+    StoreError,
     StoreUnavailable,
     SyncerError,
     TopicPoliciesWithheld,
@@ -39,8 +41,9 @@ from syncer.errors import (
 from syncer.model import MetaPath, Millis
 from syncer.system_topics.avro import AvroSchema
 from syncer.system_topics.contract import FoundTopics, TopicLog
-from syncer.system_topics.log import Held, LogMessage, UnreadablePolicy, WriterClaim, claim_in
+from syncer.system_topics.log import GONE, Held, LogMessage, UnreadablePolicy, WriterClaim, claim_in
 from syncer.system_topics.policies import GLOBAL, SYSTEM_TOPIC, document_of, event_of, topic_of
+from syncer.system_topics.stored_topics import StoredTopics
 
 _log = structlog.get_logger()
 _Answer = TypeVar("_Answer")
@@ -52,7 +55,11 @@ THREADS: Final = 8
 _NO_TIME: Final = timedelta(0)
 _WAIT_MS: Final = 1
 _SWEEP_S: Final = 0.05
+READ_AT_ONCE: Final = 5_000
+"""Messages of a partition that one reading takes: who writes faster than is read fills no memory."""
 _READ_MS: Final = 10_000
+_LAST_VERSION: Final = (1 << 63) - 1
+"""Of a schema, as brokers count them."""
 _SEND_MS: Final = 10_000
 _FORBIDDEN: Final = frozenset({401, 403})
 _PARTITION: Final = "-partition-"
@@ -84,10 +91,14 @@ class PulsarTopicLogs:
         region: Whose messages carry claims.
         bus: How the cluster's brokers are reached; its own topic does not matter.
         admin: Their REST API.
+        stored: Where topics are listed; ``None``, or where it has none: by the brokers.
     """
 
-    def __init__(self, region: str, bus: PulsarBusConfig, admin: AdminSettings) -> None:
+    def __init__(
+        self, region: str, bus: PulsarBusConfig, admin: AdminSettings, stored: StoredTopics | None = None
+    ) -> None:
         self.region = region
+        self._stored = stored
         self._bus = bus
         self._admin_settings = admin
         self._admin: AdminClient | None = None
@@ -123,7 +134,7 @@ class PulsarTopicLogs:
         if service == IN_STORE and settings.get("systemTopicEnabled") == "true":
             return True
         raise TopicPoliciesWithheld(
-            f"the brokers keep topic policies by {service.rpartition('.')[2]}, not in system topics",
+            f"the brokers keep topic policies by {str(service).rpartition('.')[2]}, not in system topics",
             lasting=True,
             hint="Take 'topic_policies.system_topics' out, and carry them from the store: 'scope."
             "global_topic_policies'. See the how-to on topic policies.",
@@ -131,11 +142,26 @@ class PulsarTopicLogs:
 
     async def find(self, namespace: str) -> FoundTopics:
         """List a namespace's topics, the brokers' own too."""
-        listed = await self._asked(self.admin.topics(namespace, system=True), namespace)
+        listed = await self._listed(namespace)
         whole = f"persistent://{namespace}/{SYSTEM_TOPIC}"
         parts = [each for each in listed if each.startswith(f"{whole}{_PARTITION}")]
         system = sorted(parts, key=_partition) if parts else [whole] if whole in listed else []
         return FoundTopics(system_topics=tuple(system), topics=frozenset(map(_base, listed)))
+
+    async def foresee(self, namespaces: Sequence[str]) -> None:
+        """List the topics of a few namespaces, where the store tells of them."""
+        if self._stored is not None:
+            with suppress(StoreError):  # each is asked for by itself then
+                await self._stored.foresee(namespaces)
+
+    async def _listed(self, namespace: str) -> Sequence[str]:
+        try:
+            listed = None if self._stored is None else await self._stored.topics(namespace)
+        except StoreError as exc:
+            raise TopicPoliciesWithheld(f"{namespace}: its topics: {exc.message}", hint=exc.hint) from exc
+        if listed is None:
+            listed = await self._asked(self.admin.topics(namespace, system=True), namespace)
+        return listed
 
     async def log(self, namespace: str, system_topics: Collection[str]) -> TopicLog:
         """Open a namespace's topic; it was listed."""
@@ -194,14 +220,15 @@ class PulsarTopicLogs:
         """The schemas of a namespace's topic of policies, by version; texts are parsed once."""
         url = f"/admin/v2/schemas/{namespace}/{SYSTEM_TOPIC}/schemas"
         found = await self._asked(self.admin.get(url), namespace)
+        listed = found.get("getSchemaResponses", []) if isinstance(found, dict) else found or []
         schemas = {}
-        for each in found.get("getSchemaResponses", []) if isinstance(found, dict) else []:
-            if each.get("type") != "AVRO":
-                continue
-            try:
-                schemas[int(each["version"])] = self._parsed(each.get("data", ""))
-            except ValueInvalid as exc:
-                raise TopicPoliciesWithheld(f"{namespace}: the schema of its topic of policies: {exc.message}") from exc
+        try:
+            for each in listed:
+                if each["type"] == "AVRO":
+                    schemas[int(each["version"])] = self._parsed(each["data"])
+        except (ValueInvalid, LookupError, TypeError, ValueError) as exc:
+            why = exc.message if isinstance(exc, ValueInvalid) else f"the broker's answer is no list of them: {exc!r}"
+            raise TopicPoliciesWithheld(f"{namespace}: the schemas of its topic of policies: {why}") from exc
         return schemas
 
     def schema(self, topic: str, version: int) -> AvroSchema:
@@ -244,6 +271,7 @@ class PulsarTopicLog:
         self._topics = topics
         self._schemas: dict[int, AvroSchema] = {}
         self._learned = False
+        self.at_end = False
         self._readers: list[pulsar.Reader] = []
         self._producers: dict[str, pulsar.Producer] = {}
         self._pending: deque[tuple[int, pulsar.Message]] = deque()
@@ -290,9 +318,9 @@ class PulsarTopicLog:
         return False
 
     async def read_on(self) -> Sequence[LogMessage]:
-        """Read to the end, as the brokers tell it."""
+        """Read to the end, as the brokers tell it, or as much as is read at once."""
         found = await self._logs.on_thread(self._drain)
-        return [self._read(index, each) for index, each in found]
+        return [read for index, each in found if (read := self._read(index, each)) is not None]
 
     async def prepare(self, path: MetaPath, value: bytes | None) -> bytes:
         """Encode by the schema that knows most policies, and connect a producer by it."""
@@ -337,38 +365,57 @@ class PulsarTopicLog:
     def _drained(self) -> list[tuple[int, pulsar.Message]]:
         found = list(self._pending)
         self._pending.clear()
+        self.at_end = True
         try:
             for index, reader in enumerate(self._readers):
                 if not reader.is_connected():
                     raise TopicPoliciesWithheld(f"{self._topics[index]}: the reader has lost its connection")
-                while reader.has_message_available():
+                for _ in range(READ_AT_ONCE):
+                    if not reader.has_message_available():
+                        break
                     found.append((index, reader.read_next(timeout_millis=_READ_MS)))
+                else:
+                    self.at_end = False
             for version in {_version(each) for _, each in found if not each.has_null_value()} - self._schemas.keys():
-                with suppress(TopicNotFound):  # of such a version there is none
+                with suppress(TopicNotFound, ValueInvalid):  # there is none of such a version, or it is none of theirs
                     self._schemas[version] = self._logs.schema(self._topics[0], version)
-        except (PulsarException, ValueInvalid) as exc:
+        except PulsarException as exc:
             raise self._troubled(exc) from exc
         return found
 
-    def _read(self, index: int, message: pulsar.Message) -> LogMessage:
+    def _read(self, index: int, message: pulsar.Message) -> LogMessage | None:
+        """A message; ``None``: its key is no text, so it is no topic's."""
+        try:
+            key = message.partition_key()
+        except UnicodeDecodeError:
+            return None
         return LogMessage(
             id=_id(index, message.message_id()),
-            key=message.partition_key(),
+            key=key,
             held=self._held(message),
             published_ms=Millis(message.publish_timestamp()),
-            claim=claim_in(message.properties(), self._logs.region),
+            claim=self._claim(message),
+            partition=index,
         )
+
+    def _claim(self, message: pulsar.Message) -> WriterClaim | None:
+        try:
+            return claim_in(message.properties(), self._logs.region)
+        except UnicodeDecodeError:
+            return None  # none that was written here
 
     def _held(self, message: pulsar.Message) -> Held:
         if message.has_null_value() or not message.data():
-            return None
+            return GONE
         schema = self._schemas.get(_version(message))
         if schema is None:
-            return UnreadablePolicy(f"its schema, version {_version(message)}, is not registered")
+            return UnreadablePolicy(f"its schema, version {_version(message)}, is not registered, or no AVRO")
         try:
             return document_of(schema.decode(message.data()))
         except ValueInvalid as exc:
             return UnreadablePolicy(exc.message)
+        except Exception as exc:  # noqa: BLE001 - whoever may produce there can write what nobody has thought of
+            return UnreadablePolicy(f"{type(exc).__name__}: {exc}")
 
     def _best(self) -> AvroSchema:
         ranked = [
@@ -438,6 +485,8 @@ def _id(index: int, message_id: Any) -> str:  # noqa: ANN401 - of the client
 
 
 def _version(message: pulsar.Message) -> int:
+    """Of its schema; -1: it names none that can be."""
     text = message.schema_version()
-    data = text.encode("latin-1") if isinstance(text, str) else bytes(text)
-    return int.from_bytes(data, "big") if data else -1
+    data = text.encode("latin-1", "replace") if isinstance(text, str) else bytes(text)
+    version = int.from_bytes(data, "big") if data else -1
+    return version if version <= _LAST_VERSION else -1

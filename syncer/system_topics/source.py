@@ -12,59 +12,49 @@ import contextlib
 import time
 from collections import Counter as Tally
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from functools import partial
+from itertools import islice
 from typing import Final
 
-import orjson
 import structlog
 
 from syncer.errors import SyncerError, TopicPoliciesWithheld
 from syncer.model import MetaPath
-from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, topic_name
+from syncer.paths import GLOBAL_TOPIC_POLICIES, PARTITIONED_TOPICS, POLICIES, namespace_path, topic_name
 from syncer.stores.contract import Entry, MetadataStore, PartlyRead
 from syncer.stores.topic_policies import OvertakenPolicies, TopicPoliciesStanding
 from syncer.system_topics.contract import TopicLogs
-from syncer.system_topics.log import OvertakenPolicy, UnreadablePolicy
-from syncer.system_topics.namespace import MovedPolicies, PolicyTopic
+from syncer.system_topics.fence_bound import ReadFence
+from syncer.system_topics.late_readings import LateReadings
+from syncer.system_topics.log import OvertakenPolicy
+from syncer.system_topics.namespace import EndsWrites, MovedPolicies, PolicyTopic, overtaken_at
 from syncer.system_topics.notices import PolicyNotices
 from syncer.system_topics.policies import namespace_of, path_of
+from syncer.system_topics.service import BrokersService
+from syncer.system_topics.source_bounds import OpeningPace, SourceBounds
+from syncer.system_topics.stored_topics import clusters_of
 
 log = structlog.get_logger()
 
-AT_ONCE: Final = 8
+AT_ONCE: Final = 16
 """Namespaces that are looked at, opened or read at the same time."""
+AHEAD: Final = 20
+"""Namespaces that are listed at once."""
 PAGE: Final = 500
 OVERTAKEN_KEPT: Final = 10_000
 LACKING_S: Final = 3.0
 LOOKS_PER_S: Final = 20
 """A namespace without a topic of policies is looked at so soon again, and all of them no oftener than so."""
+FIRST_S: Final = 30.0
+"""How long a scan waits for a topic that was never read: what is found there later is told by itself."""
 LISTED_S: Final = 2.0
 """How long a listing says that a topic does not exist."""
 _RETRY_S: Final = 0.5
 _LONGEST_RETRY_S: Final = 60.0
-_SERVICE_RETRY_S: Final = 2.0
 _TURN_S: Final = 0.1
-_SERVICE_S: Final = 30.0
-"""How long the brokers' word on the service that they use counts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceBounds:
-    """What the source may take.
-
-    Args:
-        max_readers: Topics that are open at once.
-        openings_per_s: Listings and openings in a second.
-        look_every: How often a namespace is looked at that is not followed.
-        renew_every: How often one that is followed is read anew, for deletes that were compacted away unseen.
-    """
-
-    max_readers: int = 1000
-    openings_per_s: float = 500.0
-    look_every: timedelta = timedelta(seconds=60)
-    renew_every: timedelta = timedelta(minutes=30)
+_TOPIC_PARTS: Final = 7
+"""Of the path at which a topic with partitions is declared, the empty one before its first slash included."""
 
 
 class SystemTopics:
@@ -85,20 +75,21 @@ class SystemTopics:
         self._store = store
         self._logs = logs
         self._bounds = bounds or SourceBounds()
+        self.fence = ReadFence(store)
         self._topics: dict[str, PolicyTopic] = {}
         self._replicated: set[str] = set()
-        self._service: TopicPoliciesWithheld | None = None
-        self._elsewhere = False
-        self._service_at = float("-inf")
-        self._service_lock = asyncio.Lock()
+        self._service = BrokersService(logs)
         self._wakes = asyncio.Event()
-        self._next_opening = 0.0
+        self._openings = OpeningPace(self._bounds.openings_per_s)
+        self._reading_all = 0
         self._tasks: list[asyncio.Task[None]] = []
         self.notices = PolicyNotices()
+        self.late = LateReadings(AT_ONCE, self.notify)
+        self.patience_s = self._bounds.patience.total_seconds()
         self.overtaken: deque[OvertakenPolicies] = deque(maxlen=OVERTAKEN_KEPT)
         self.tally: Tally[str] = Tally()
-        self.mend: Callable[[PolicyTopic], Awaitable[MovedPolicies]] | None = None
-        """Puts back what is owed; set while this process may write."""
+        self.writer: EndsWrites | None = None
+        """Brings to an end what was begun to write; there is one while this process may write."""
 
     # -- life
 
@@ -114,6 +105,7 @@ class SystemTopics:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self.late.close()
         for topic in self._topics.values():
             await topic.shut()
         await self._logs.close()
@@ -132,44 +124,65 @@ class SystemTopics:
     def topic(self, namespace: str) -> PolicyTopic:
         """The topic of a selected namespace, whether it is open or not."""
         if namespace not in self._topics:
-            self._topics[namespace] = PolicyTopic(namespace, self._logs)
+            self._topics[namespace] = PolicyTopic(namespace, self._logs, self.fence)
             self._wakes.set()
         return self._topics[namespace]
 
     # -- answers
 
-    async def read(self, paths: Sequence[MetaPath]) -> PartlyRead:
-        """What stands at paths that are kept here."""
+    async def read(self, paths: Sequence[MetaPath], *, waits: bool = False) -> PartlyRead:
+        """What stands at paths that are kept here.
+
+        Where a namespace is gone, that its topics have no policies any more was decided with it.
+
+        Args:
+            paths: Any of them.
+            waits: For as long as it takes to read their topics; else what takes too long is withheld, and told later.
+        """
         answers: dict[MetaPath, Entry | None] = {}
+        undecided: dict[MetaPath, Entry | None] = {}
         withheld: dict[MetaPath, str] = {}
         by_namespace: dict[str, list[MetaPath]] = {}
         for path in paths:
             by_namespace.setdefault(namespace_of(path) or "", []).append(path)
         declared = await self._declared(by_namespace)
-        gate = asyncio.Semaphore(AT_ONCE)
 
         async def answer(namespace: str) -> None:
             mine = by_namespace[namespace]
             if declared[namespace] is None:
                 answers.update(dict.fromkeys(mine))
+                former = self._topics.get(namespace)
+                if former is not None and (former.is_open or former.fold is not None):
+                    await self._forget(former)
                 return
             topic = self.topic(namespace)
-            async with gate, topic.lock:
-                try:
-                    await self.bring_up(topic)
-                except TopicPoliciesWithheld as exc:
-                    for path in mine:
-                        topic.ask_in_vain(path)
-                        withheld[path] = exc.message
-                    return
+
+            async def look() -> PartlyRead:
+                await self.reach(topic)
+                return topic.partly(mine)
+
+            try:
+                told = await self.late.do(topic, look, None if waits else self.patience_s)
+            except TopicPoliciesWithheld as exc:
                 for path in mine:
-                    try:
-                        answers[path] = topic.entry(path)
-                    except TopicPoliciesWithheld as exc:
-                        withheld[path] = exc.message
+                    topic.ask_in_vain(path)
+                    withheld[path] = exc.message
+                return
+            answers.update(told.answers)
+            undecided.update(told.undecided)
+            withheld.update(told.withheld)
 
         await asyncio.gather(*(answer(each) for each in by_namespace))
-        return PartlyRead(answers, withheld)
+        return PartlyRead(answers, withheld, undecided)
+
+    async def reach(self, topic: PolicyTopic) -> None:
+        """Bring a topic up, if that was not just done, too late for who had asked; the caller has its lock.
+
+        Raises:
+            TopicPoliciesWithheld: It cannot be told what stands there.
+        """
+        if not topic.was_late or self._unsettled(topic.namespace):
+            await self.bring_up(topic)
 
     async def bring_up(self, topic: PolicyTopic, *, anew: bool = False) -> None:
         """Read a namespace's topic to its end; the caller has its lock.
@@ -182,13 +195,21 @@ class SystemTopics:
         await self._check(topic)
         topic.used_at = time.monotonic()
         if not topic.is_open or anew:
-            await self._turn()
+            await self._openings.turn()
             await self._make_room(topic)
             self.tally["opened"] += 1
-        moved = await topic.refresh(anew=anew, elsewhere=self._elsewhere)
-        if self.mend is not None and topic.is_open and topic.fold is not None and any(topic.fold.owed()):
-            moved.join(await self.mend(topic))
-        self.notify(moved)
+        failures = topic.failures
+        self.notify(await topic.refresh(anew=anew, elsewhere=self._service.elsewhere))
+        if self.writer is None:
+            return
+        try:
+            if topic.is_open and topic.fold is not None and any(topic.fold.owed()):
+                await self.writer.mend(topic)
+            await self.writer.settle(topic)
+        except TopicPoliciesWithheld as exc:
+            topic.failures = failures
+            topic.withhold(exc)
+            raise
 
     def notify(self, moved: MovedPolicies) -> None:
         """What a reading has found goes to the watches."""
@@ -207,7 +228,7 @@ class SystemTopics:
         await self._read_all(namespaces)
         for name in namespaces:
             topic = self.topic(name)
-            if topic.fold is None or topic.trouble is not None:
+            if topic.is_unread or topic.trouble is not None or self._unsettled(name):
                 continue
             page += topic.entries()
             while len(page) >= PAGE:
@@ -234,14 +255,14 @@ class SystemTopics:
         if (await self._store.read([declared]))[declared] is not None:
             return True
         if time.monotonic() - topic.found_at >= LISTED_S:
-            await self._turn()
+            await self._openings.turn()
             topic.topics = (await self._logs.find(topic.namespace)).topics
             topic.found_at = time.monotonic()
         return name in topic.topics
 
     async def make(self, topic: PolicyTopic, name: str) -> None:
         """Have the brokers make the topic of policies of a namespace that has none; the caller has the lock."""
-        await self._turn()
+        await self._openings.turn()
         await self._logs.make(name)
         await self.bring_up(topic, anew=True)
         if not topic.is_open:
@@ -264,6 +285,8 @@ class SystemTopics:
             self._wakes.set()
             if parts[2] == "policies" and topic.fold is not None:
                 found += topic.paths()
+            if parts[2] == "partitioned-topics" and len(parts) == _TOPIC_PARTS:  # its policies may have waited for it
+                found.append(MetaPath(f"{GLOBAL_TOPIC_POLICIES}/{'/'.join(parts[3:])}"))
         return tuple(found)
 
     # -- standing
@@ -291,17 +314,7 @@ class SystemTopics:
             return
         self.tally["overtaken"] += 1
         log.warning("topic_policy_overtaken", path=path, lost=each.lost.id, by=each.by.id)
-        held = each.lost.held
-        self.overtaken.append(
-            OvertakenPolicies(
-                path=path,
-                lost_id=each.lost.id,
-                value=held if isinstance(held, bytes) else None,
-                unreadable=isinstance(held, UnreadablePolicy),
-                lost_at_ms=each.lost.published_ms,
-                by_at_ms=each.by.published_ms,
-            )
-        )
+        self.overtaken.append(overtaken_at(path, each))
 
     async def _declared(self, namespaces: Iterable[str]) -> dict[str, Entry | None]:
         """Each namespace's own entry in the store; which of them Pulsar replicates is noted on the way."""
@@ -312,7 +325,7 @@ class SystemTopics:
         return {name: found[path] for name, path in where.items()}
 
     def _note_replication(self, name: str, entry: Entry | None) -> None:
-        if entry is not None and _clusters(entry) > 1:
+        if entry is not None and clusters_of(entry) > 1:
             self._replicated.add(name)
         else:
             self._replicated.discard(name)
@@ -331,25 +344,58 @@ class SystemTopics:
                         gone.discard(name)
                         yield name
         for name in gone:
-            topic = self._topics[name]
-            async with topic.lock:
-                await topic.shut()
-            self._replicated.discard(name)
-            self._topics.pop(name, None)
+            topic = self._topics.get(name)
+            if topic is not None and await self._forget(topic):
+                self._replicated.discard(name)
+                self._topics.pop(name, None)
+
+    async def _forget(self, topic: PolicyTopic) -> bool:
+        """A namespace is gone; whether nothing of its topic is left by now."""
+
+        async def forget() -> None:
+            self.notify(await topic.forget())
+
+        topic.note_gone()
+        try:
+            await self.late.do(topic, forget, self.patience_s)
+        except TopicPoliciesWithheld:
+            return False
+        return True
 
     async def _read_all(self, namespaces: Sequence[str]) -> None:
-        """Read each namespace that was never read, as fast as the bounds let."""
-        waiting = deque(name for name in namespaces if self.topic(name).fold is None)
+        """Read each namespace that was never read, or in which a write is open, as fast as the bounds let.
+
+        What is due beside that waits.
+        """
+        waiting = deque(name for name in namespaces if self.topic(name).is_unread or self._unsettled(name))
+        foreseen, looking = set[str](), asyncio.Lock()
+
+        async def look_ahead(name: str) -> None:
+            async with looking:
+                if name not in foreseen:
+                    these = [name, *islice(waiting, AHEAD - 1)]
+                    foreseen.update(these)
+                    await self._logs.foresee(these)
 
         async def work() -> None:
             while waiting:
                 topic = self.topic(waiting.popleft())
-                async with topic.lock:
-                    if topic.fold is None:
-                        with contextlib.suppress(TopicPoliciesWithheld):
-                            await self.bring_up(topic)
+                await look_ahead(topic.namespace)
+                with contextlib.suppress(TopicPoliciesWithheld):
+                    await self.late.do(topic, partial(self._read_first, topic), FIRST_S)
 
-        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        self._reading_all += 1
+        try:
+            await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        finally:
+            self._reading_all -= 1
+
+    async def _read_first(self, topic: PolicyTopic) -> None:
+        if topic.is_unread or self._unsettled(topic.namespace):
+            await self.bring_up(topic)
+
+    def _unsettled(self, namespace: str) -> bool:
+        return self.writer is not None and self.writer.unsettled(namespace)
 
     async def _check(self, topic: PolicyTopic) -> None:
         trouble: TopicPoliciesWithheld | None
@@ -358,33 +404,16 @@ class SystemTopics:
                 f"{topic.namespace} is geo-replicated: Pulsar carries its global topic policies itself", lasting=True
             )
         else:
-            trouble = await self._service_trouble()
+            trouble = await self._service.trouble()
         if trouble is not None:
             topic.withhold(trouble)
             await topic.shut()
             raise trouble
 
-    async def _service_trouble(self) -> TopicPoliciesWithheld | None:
-        async with self._service_lock:
-            if time.monotonic() - self._service_at >= (_SERVICE_S if self._service is None else _SERVICE_RETRY_S):
-                try:
-                    self._elsewhere = await self._logs.check_service()
-                    self._service = None
-                except TopicPoliciesWithheld as exc:
-                    self._service = exc
-                self._service_at = time.monotonic()
-            return self._service
-
-    async def _turn(self) -> None:
-        """Wait for the next opening that the bound lets."""
-        now = time.monotonic()
-        at = max(now, self._next_opening)
-        self._next_opening = at + 1 / self._bounds.openings_per_s
-        if at > now:
-            await asyncio.sleep(at - now)
-
     async def _make_room(self, topic: PolicyTopic) -> None:
         """Close who was used least lately, while as many are open as may be."""
+        if len(self._topics) <= self._bounds.max_readers:
+            return
         opened = [each for each in self._topics.values() if each.is_open and each is not topic]
         excess = len(opened) + 1 - self._bounds.max_readers
         for idle in sorted(opened, key=lambda each: each.used_at):
@@ -406,15 +435,21 @@ class SystemTopics:
                     async for _ in self._existing():
                         pass
                     found_at = time.monotonic()
-                due = [topic for topic in self._topics.values() if self._due(topic) and not topic.lock.locked()]
+                due = [] if self._reading_all else [each for each in self._topics.values() if self._may_look_at(each)]
                 await asyncio.gather(*(self._look_at(topic) for topic in due[:AT_ONCE]))
             except SyncerError as exc:
                 log.info("topic_policies_not_looked_at", code=exc.code, cause=exc.message)
+                due = []
+            except Exception:
+                log.exception("topic_policies_not_looked_at")  # whatever it is, the others are looked at
                 due = []
             if not due:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wakes.wait(), _TURN_S * 10)
             await asyncio.sleep(0 if len(due) > AT_ONCE else _TURN_S)
+
+    def _may_look_at(self, topic: PolicyTopic) -> bool:
+        return self._due(topic) and not topic.lock.locked() and not self.late.is_late(topic)
 
     def _due(self, topic: PolicyTopic) -> bool:
         age = time.monotonic() - topic.tried_at
@@ -433,32 +468,28 @@ class SystemTopics:
         return min(max(LACKING_S, few), self._bounds.look_every.total_seconds())
 
     async def _look_at(self, topic: PolicyTopic) -> None:
-        async with topic.lock:
+        async def look() -> None:
             if self._topics.get(topic.namespace) is not topic or not self._due(topic):
                 return
-            declared = (await self._declared([topic.namespace]))[topic.namespace]
-            if declared is None:
-                await topic.shut()
-                return
-            with contextlib.suppress(TopicPoliciesWithheld):
+            if await self.declared(topic):
                 await self.bring_up(topic, anew=topic.is_open)
+            else:
+                self.notify(await topic.forget())
+
+        with contextlib.suppress(TopicPoliciesWithheld):
+            await self.late.do(topic, look, self.patience_s)
 
     async def _follow(self) -> None:
         """Read on wherever something is new."""
         async for names in self._logs.stirred():
-            for name in names:
-                topic = self._topics.get(name)
-                if topic is None or not topic.is_open:
-                    continue
-                async with topic.lock:
-                    with contextlib.suppress(SyncerError):
-                        await self.bring_up(topic)
+            await asyncio.gather(*(self._read_on(topic) for name in names if (topic := self._topics.get(name))))
 
-
-def _clusters(entry: Entry) -> int:
-    """Clusters that a namespace is replicated to; a value that says nothing of them counts as one."""
-    try:
-        named = orjson.loads(entry.value).get("replication_clusters")
-    except (orjson.JSONDecodeError, AttributeError):
-        return 1
-    return len(named) if isinstance(named, list) else 1
+    async def _read_on(self, topic: PolicyTopic) -> None:
+        if not topic.is_open:
+            return
+        try:
+            await self.late.do(topic, partial(self.bring_up, topic), self.patience_s)
+        except SyncerError as exc:
+            log.debug("topic_policies_not_followed", namespace=topic.namespace, code=exc.code, cause=exc.message)
+        except Exception:
+            log.exception("topic_policies_not_followed", namespace=topic.namespace)  # the others are followed

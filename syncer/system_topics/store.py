@@ -50,8 +50,9 @@ class SystemTopicStore:
         self._fence = fence_path(region)
         self._writes = writes
         self._writer = TopicWriter(store, source, region, self._fence)
+        source.fence.path = self._fence
         if writes:
-            source.mend = self._writer.mend
+            source.writer = self._writer
 
     @property
     def capabilities(self) -> Capabilities:
@@ -73,29 +74,26 @@ class SystemTopicStore:
         Raises:
             TopicPoliciesWithheld: One of them cannot be told.
         """
-        answers, withheld = await self.read_partly(paths)
+        answers, withheld, _ = await self._read(paths, waits=True)
         for path, why in withheld.items():
             raise TopicPoliciesWithheld(f"{path}: {why}")
         return answers
 
     async def read_partly(self, paths: Sequence[MetaPath]) -> PartlyRead:
         """Read what can be read: topics first, then the store, so that the fence is the freshest."""
+        return await self._read(paths, waits=False)
+
+    async def _read(self, paths: Sequence[MetaPath], *, waits: bool) -> PartlyRead:
         kept = [path for path in paths if self._source.keeps(path)]
-        told = await self._source.read(kept) if kept else PartlyRead({}, {})
+        told = await self._source.read(kept, waits=waits) if kept else PartlyRead({}, {})
         others = [path for path in paths if path not in told.answers and path not in told.withheld]
-        looks = self._writes and self._fence in others
-        if not (looks and self._writer.doubts):
-            found = dict(await self._store.read(others))
-            record = None
-        else:
-            asked = [self._writer.record_path, *others]
-            found = dict(await self._store.read(asked))
-            record = found.pop(self._writer.record_path)
-        if looks:
-            found[self._fence] = await self._writer.with_receipt(found[self._fence], record)
+        found = dict(await self._store.read(others))
+        if self._writes and self._fence in others:
+            found[self._fence] = await self._writer.with_open_writes(found[self._fence])
         return PartlyRead(
             {path: found[path] if path in found else told.answers[path] for path in paths if path not in told.withheld},
             told.withheld,
+            told.undecided,
         )
 
     async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:
@@ -233,12 +231,13 @@ async def _merged(turns: _Turns, watcher: PolicyWatcher) -> AsyncIterator[WatchS
     armed = False
     while True:
         coming = turns.coming()
-        waiting = asyncio.create_task(watcher.wakes.wait())
-        either: set[asyncio.Future[Any]] = {coming, waiting}
+        waiting = asyncio.create_task(watcher.wakes.wait()) if armed else None  # else nothing would be taken
+        either: set[asyncio.Future[Any]] = {coming} if waiting is None else {coming, waiting}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            waiting.cancel()
+            if waiting is not None:
+                waiting.cancel()
         if coming.done():
             signal = turns.take()
             if signal is None:

@@ -36,6 +36,7 @@ GREEN: Final = "us-west"
 BOUNDS: Final = MigrationBounds(drain_s=60, soak_s=3)
 _POLL_S: Final = 0.2
 _PATIENCE_S: Final = 120.0
+"""How long nothing may happen while something is waited for."""
 _UNMARKED_S: Final = 15.0
 _SHOWN: Final = 30
 _TOLD: Final = 300
@@ -161,11 +162,17 @@ class RealMigration:
     async def until(self, holds: Holds, what: str) -> MigrationState:
         """Wait until something can be seen of the migration; a broker that it names as deadlocked is restarted.
 
+        A busy machine takes its time: as long as the migration goes on, it is waited for.
+
         Raises:
-            AssertionError: It could not in time; what is seen is told.
+            AssertionError: It could not, and nothing happened any more; what is seen is told.
         """
+        happened = len(self.journal.events)
         with anyio.move_on_after(_PATIENCE_S) as patience:
             while True:
+                if len(self.journal.events) > happened:
+                    happened = len(self.journal.events)
+                    patience.deadline = anyio.current_time() + _PATIENCE_S
                 with suppress(PreconditionFailed):  # it was not loaded yet
                     if self.controller is not None:
                         if await self._heed_deadlock(self.controller):

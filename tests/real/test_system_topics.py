@@ -160,8 +160,7 @@ def test_status_tells_of_namespaces_and_nothing_was_made_by_looking(pair: Synced
     west = pair.west
     west.send("PUT", f"namespaces/{TENANT}/empty", {"replication_clusters": ["us-west"]})
     eventually(lambda: west.region.command("status")["topic_policies"]["namespaces"] == 2, "the new namespace is seen")
-    for side in pair.sides:
-        side.send("PUT", f"persistent/{SPACE}/looked/partitions", 1)
+    west.send("PUT", f"persistent/{SPACE}/looked/partitions", 1)  # the daemons carry it
     west.send("POST", f"persistent/{SPACE}/looked/maxConsumers?isGlobal=true", 2)
     eventually(lambda: west.region.command("status")["topic_policies"]["followed"] == 1, "the other one is followed")
     told = west.region.command("status")["topic_policies"]
@@ -202,7 +201,10 @@ def test_switching_the_source_off_deletes_nothing_anywhere_and_the_values_come_b
 
 def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced) -> None:
     east, west = pair.east, pair.west
-    path = path_of("kept")
+    path = path_of("shared")
+    east.send("PUT", f"persistent/{SPACE}/shared/partitions", 1)
+    east.send("POST", f"persistent/{SPACE}/shared/maxConsumers?isGlobal=true", 22)
+    eventually(lambda: policy(west, "shared", "maxConsumers") == 22, "the policy in us-west")
     west.send("POST", f"tenants/{TENANT}", {"adminRoles": [], "allowedClusters": list(BOTH)})
     west.send("POST", f"namespaces/{SPACE}/replication", list(BOTH))
 
@@ -212,12 +214,13 @@ def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced)
             each["code"] == "topic-policies-replicated" for each in told["conditions"]
         )
 
-    eventually(replicated, "status names the namespace")
-    explained = west.region.command("explain", path)
-    assert explained is not None
-    assert west.hold(path) is None
-    assert policy(east, "kept", "maxConsumers") is not None
-    west.send("POST", f"namespaces/{SPACE}/replication", ["us-west"])
+    try:
+        eventually(replicated, "status names the namespace")
+        assert west.region.command("explain", path) is not None
+        assert west.hold(path) is None
+        assert policy(east, "shared", "maxConsumers") == 22
+    finally:
+        west.send("POST", f"namespaces/{SPACE}/replication", ["us-west"])
     eventually(lambda: not replicated(), "it is carried again")
-    east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 23)
-    eventually(lambda: policy(west, "kept", "maxConsumers") == 23, "a change after that in us-west")
+    east.send("POST", f"persistent/{SPACE}/shared/maxConsumers?isGlobal=true", 23)
+    eventually(lambda: policy(west, "shared", "maxConsumers") == 23, "a change after that in us-west")

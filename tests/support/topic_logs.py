@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from syncer.errors import StoreUnavailable, TopicPoliciesWithheld, ValueRefused
 from syncer.model import MetaPath, Millis
 from syncer.system_topics.contract import FoundTopics, TopicLog
-from syncer.system_topics.log import LogMessage, WriterClaim
+from syncer.system_topics.log import GONE, Held, LogMessage, WriterClaim
 from syncer.system_topics.policies import GLOBAL, key_of, namespace_of, topic_of
 
 
@@ -31,6 +31,7 @@ class TopicCluster:
         steps: Called one after the other, at each step that a client makes, with its name.
         hooks: The same by the step's name.
         trace: The steps that were made.
+        claims: Of the changes that daemons have sent, whether they arrived or not.
     """
 
     messages: dict[str, list[LogMessage]] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class TopicCluster:
     steps: deque[Callable[[str], None]] = field(default_factory=deque)
     hooks: dict[str, list[Callable[[], object]]] = field(default_factory=dict)
     trace: list[str] = field(default_factory=list)
+    claims: list[WriterClaim] = field(default_factory=list)
     listings: int = 0
     open: int = 0
     _number: int = 0
@@ -54,10 +56,17 @@ class TopicCluster:
             self.steps.popleft()(step)
 
     def edit(self, path: MetaPath, value: bytes | None) -> str:
-        """A broker sets a path's policies; the id of its message."""
+        """A broker sets a path's policies, or removes the last of them; the id of its message."""
         return self.put(namespace_of(path) or "", key_of(path), value, None)
 
-    def put(self, namespace: str, key: str, held: bytes | None, claim: WriterClaim | None) -> str:
+    def delete_topic(self, path: MetaPath) -> str:
+        """A broker deletes the topic of a path, its policies first."""
+        namespace = namespace_of(path) or ""
+        sent = self.put(namespace, key_of(path), GONE, None)
+        self.topics[namespace].discard(topic_of(path))
+        return sent
+
+    def put(self, namespace: str, key: str, held: Held, claim: WriterClaim | None) -> str:
         """Put a message into a topic; its id."""
         self._number += 1
         message = LogMessage(
@@ -68,9 +77,9 @@ class TopicCluster:
         return message.id
 
     def compact(self, namespace: str) -> None:
-        """Keep the last message of each key, but for those that say that there is nothing."""
+        """Keep the last message of each key, but for those without a value: a broker's when it deletes a topic."""
         last = {each.key: each for each in self.messages[namespace]}
-        self.messages[namespace] = [each for each in last.values() if each.held is not None]
+        self.messages[namespace] = [each for each in last.values() if each.held != GONE]
 
     def check(self, namespace: str) -> None:
         """Raise where a namespace does not answer."""
@@ -99,6 +108,9 @@ class MemoryTopicLogs:
         if self.cluster.service:
             raise TopicPoliciesWithheld(self.cluster.service, lasting=True)
         return self.cluster.elsewhere
+
+    async def foresee(self, namespaces: Sequence[str]) -> None:
+        """Each is asked for by itself."""
 
     async def find(self, namespace: str) -> FoundTopics:
         """List a namespace."""
@@ -135,6 +147,8 @@ class MemoryTopicLogs:
 class MemoryTopicLog:
     """One open topic."""
 
+    at_end = True
+
     def __init__(self, logs: MemoryTopicLogs, namespace: str) -> None:
         self._logs = logs
         self._namespace = namespace
@@ -167,6 +181,8 @@ class MemoryTopicLog:
     async def append(self, key: str, payload: bytes, claim: WriterClaim) -> str:
         """Write a message; a process may die before or after, or lose the answer."""
         cluster = self._logs.cluster
+        if not claim.restores:
+            cluster.claims.append(claim)
         cluster.at("append")
         cluster.check(self._namespace)
         sent = cluster.put(self._namespace, key, payload or None, claim)

@@ -22,7 +22,8 @@ from syncer.stores.contract import (
 )
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.system_topics.log import WriterClaim
-from syncer.system_topics.source import SourceBounds, SystemTopics
+from syncer.system_topics.source import SystemTopics
+from syncer.system_topics.source_bounds import SourceBounds
 from syncer.system_topics.store import SystemTopicStore, with_system_topics
 from syncer.system_topics.writing import record_path
 from tests.support.topic_logs import MemoryTopicLogs, TopicCluster
@@ -38,7 +39,7 @@ BOUNDS = SourceBounds(look_every=timedelta(hours=1), openings_per_s=1e6)
 
 
 def policies(**given: object) -> bytes:
-    return json.dumps({"isGlobal": True, **given}).encode()
+    return json.dumps({"isGlobal": True, **given}, separators=(",", ":")).encode()
 
 
 ONE, TWO, THREE, FOUR = (policies(maxConsumerPerTopic=number) for number in (1, 2, 3, 4))
@@ -65,12 +66,18 @@ class Process:
     """One daemon's store, and the fence that it holds."""
 
     def __init__(
-        self, file: Path, cluster: TopicCluster, *, writes: bool = True, bounds: SourceBounds = BOUNDS
+        self,
+        file: Path,
+        cluster: TopicCluster,
+        *,
+        writes: bool = True,
+        bounds: SourceBounds = BOUNDS,
+        database: str = "d",
     ) -> None:
         self.plain = BreakingStore(SqliteConfig(path=file, timeout=timedelta(seconds=5)))
         self.source = SystemTopics(["acme/*"], self.plain, MemoryTopicLogs(cluster), bounds)
         self.store: SystemTopicStore = with_system_topics(self.plain, self.source, REGION, writes=writes)
-        self.fence = Fence(number=0, database_id="d", generation=1, store_id="s")
+        self.fence = Fence(number=0, database_id=database, generation=1, store_id="s")
         self.revision: Revision | None = None
         self.batch = 0
 
@@ -78,7 +85,15 @@ class Process:
         """Read the fence and raise it, as a daemon does; how it was read."""
         entry = (await self.store.read([FENCE]))[FENCE]
         present = Fence.decode(entry.value) if entry is not None else self.fence
-        self.fence = replace(present, number=present.number + 1)
+        mine = present.database_id == self.fence.database_id
+        self.fence = replace(
+            present,
+            number=present.number + 1,
+            database_id=self.fence.database_id,
+            untold=present.untold if mine else (),
+            landed=present.landed if mine else (),
+            found=(),
+        )
         put = Put(
             path=FENCE,
             value=self.fence.encode(),
@@ -92,6 +107,37 @@ class Process:
         self.batch += 1
         number = f"{self.fence.number}.{self.batch}"
         return number, [Put(path=FENCE, value=self.fence.landing(number).encode(), expected=self.revision), write]
+
+    async def find_out(self, number: str, path: MetaPath = PATH) -> bool | None:
+        """Ask what became of a batch, as a daemon does whose answer was lost; ``None``: that cannot be told yet."""
+        entry = (await self.store.read([FENCE]))[FENCE]
+        assert entry is not None
+        seen, self.revision = Fence.decode(entry.value), entry.revision
+        if number in seen.landed:
+            self.fence = self.fence.landing(number)
+            return True
+        if number not in seen.untold and number not in self.fence.untold:
+            await self.rewrite_fence()
+            return False
+        if number not in self.fence.untold:
+            self.fence = self.fence.doubting(number)
+            await self.rewrite_fence()
+        entries, withheld, _ = await self.store.read_partly([path, FENCE])
+        assert (path in withheld) is (path not in entries)
+        fence = entries[FENCE]
+        assert fence is not None
+        seen = Fence.decode(fence.value)
+        assert (number in seen.untold) is (path in withheld)
+        if number in seen.untold:
+            return None
+        self.fence = replace(self.fence, untold=tuple(each for each in self.fence.untold if each != number))
+        await self.rewrite_fence()
+        return number in seen.found
+
+    async def rewrite_fence(self) -> None:
+        """Write the fence as it is held."""
+        put = Put(path=FENCE, value=self.fence.encode(), expected=self.revision)
+        self.revision = (await self.store.apply([put]))[0].revision
 
     async def write(self, write: Write) -> Written:
         number, writes = self.next_batch(write)

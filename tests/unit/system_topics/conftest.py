@@ -35,11 +35,11 @@ def file(tmp_path: Path) -> Path:
 async def start(file: Path, cluster: TopicCluster) -> AsyncIterator[Start]:
     made: list[Process] = []
 
-    async def begin(**given: object) -> Process:
+    async def begin(*, raises: bool = True, **given: object) -> Process:
         process = Process(file, cluster, **given)  # type: ignore[arg-type]  # as they are given
         await process.store.open()
         made.append(process)
-        if given.get("writes", True):
+        if raises and given.get("writes", True):
             await process.become_writer()
         return process
 

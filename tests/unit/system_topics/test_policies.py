@@ -9,6 +9,8 @@ import pytest
 
 from syncer.errors import ValueInvalid, ValueRefused
 from syncer.model import MetaPath
+from syncer.paths import classify
+from syncer.system_topics.log import GONE
 from syncer.system_topics.policies import document_of, event_of, key_of, namespace_of, path_of, topic_of
 
 BASE = "/admin/topic-policies/global"
@@ -66,7 +68,7 @@ def test_a_document_is_what_brokers_keep_in_the_store() -> None:
         "isGlobal": True,
     }
     value = document_of(event(policies))
-    assert value is not None
+    assert isinstance(value, bytes)
     assert json.loads(value) == {
         "messageTTLInSeconds": 5,
         "backLogQuotaMap": {
@@ -84,21 +86,33 @@ def test_a_document_is_what_brokers_keep_in_the_store() -> None:
 )
 def test_nothing_stands_where_the_last_policy_was_removed(empty: dict[str, Any]) -> None:
     assert document_of(event(empty)) is None
-    assert document_of(event(None)) is None
-    assert document_of(event({"messageTTLInSeconds": 1}, actionType="DELETE")) is None
+
+
+def test_a_broker_that_deletes_a_topic_removes_no_policy() -> None:
+    assert document_of(event(None)) == GONE
+    assert document_of(event({"messageTTLInSeconds": 1}, actionType="DELETE")) == GONE
+    assert document_of(event({}, actionType="DELETE")) == GONE
 
 
 @pytest.mark.parametrize("some", [{"deduplicationEnabled": False}, {"messageTTLInSeconds": 0}])
 def test_a_policy_that_says_no_is_a_policy(some: dict[str, Any]) -> None:
-    assert document_of(event(some)) is not None
+    assert isinstance(document_of(event(some)), bytes)
 
 
 @pytest.mark.parametrize(
-    "other", [event({}, eventType="TRANSACTION_BUFFER_SNAPSHOT"), event({}, topicPoliciesEvent=None), {}]
+    "other",
+    [event({}, eventType="TRANSACTION_BUFFER_SNAPSHOT"), event({}, topicPoliciesEvent=None), {}, [], "text", 7, None],
 )
-def test_what_is_no_change_of_policies_is_told_apart(other: dict[str, Any]) -> None:
+def test_what_is_no_change_of_policies_is_told_apart(other: object) -> None:
     with pytest.raises(ValueInvalid, match="not a change of topic policies"):
         document_of(other)
+
+
+def test_policies_of_another_form_are_none() -> None:
+    with pytest.raises(ValueInvalid, match="no record"):
+        document_of(event("text"))
+    assert document_of(event({"backLogQuotaMap": "text"})) == b'{"backLogQuotaMap":"text","isGlobal":true}'
+    assert document_of(event({"backLogQuotaMap": {"any": 7}})) == b'{"backLogQuotaMap":{"any":7},"isGlobal":true}'
 
 
 def test_a_value_goes_out_without_what_brokers_derive() -> None:
@@ -140,3 +154,13 @@ def test_what_is_no_document_is_refused(value: bytes) -> None:
 def test_quotas_of_another_form_go_out_as_they_are() -> None:
     made = event_of(PATH, b'{"backLogQuotaMap":[{"limit":1}]}')
     assert made["topicPoliciesEvent"]["policies"]["backLogQuotaMap"] == [{"limit": 1}]
+
+
+@pytest.mark.parametrize("topic", ["orders", "o_r-1", "a.b", "a b", "ü", "a/b", "~", "x" * 201])
+def test_a_path_and_its_key_say_the_same_whatever_letters_they_have(topic: str) -> None:
+    key = f"__G__persistent://acme/shop/{topic}"
+    path = path_of(key)
+    assert path is not None
+    assert key_of(path) == key
+    assert path.startswith("/admin/topic-policies/global/acme/shop/persistent/")
+    assert classify(path) is not None

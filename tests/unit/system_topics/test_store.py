@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +25,9 @@ from syncer.stores.contract import (
     read_answerable,
 )
 from syncer.stores.sqlite import OutsideWriter
+from syncer.system_topics.policies import key_of
 from syncer.system_topics.store import SystemTopicStore
-from tests.support.topic_logs import TopicCluster
+from tests.support.topic_logs import TopicCluster, lost_answer
 from tests.support.topic_process import (
     BASE,
     BOUNDS,
@@ -35,6 +39,7 @@ from tests.support.topic_process import (
     THREE,
     TWO,
     Start,
+    claim_of,
 )
 
 
@@ -69,7 +74,7 @@ async def test_what_cannot_be_told_is_neither_absent_nor_in_the_way(
         cluster.service = "the brokers keep topic policies by MetadataStoreTopicPoliciesService, not in system topics"
     else:
         cluster.faults["acme/orders"] = "403"
-    answers, withheld = await read_answerable(process.store, [PATH, SPACE, FENCE])
+    answers, withheld, _ = await read_answerable(process.store, [PATH, SPACE, FENCE])
     assert set(answers) == {SPACE, FENCE}
     assert set(withheld) == {PATH}
     with pytest.raises(TopicPoliciesWithheld):
@@ -156,7 +161,7 @@ async def test_who_asked_in_vain_is_told_when_it_can_be_answered(
         OutsideWriter(file).put(SPACE, b'{"replication_clusters":["here","there"]}')
     watch = Watch(process.store)
     await watch.armed()
-    _, withheld = await read_answerable(process.store, [PATH])
+    _, withheld, _ = await read_answerable(process.store, [PATH])
     assert PATH in withheld
     cluster.faults.clear()
     if cause == "replicated":
@@ -198,7 +203,7 @@ async def test_a_delete_that_was_compacted_away_is_found_when_a_topic_is_read_an
     cluster.edit(OTHER, ONE)
     assert await process.value() == ONE
     topic = process.source.topic("acme/orders")
-    cluster.edit(PATH, None)
+    cluster.delete_topic(PATH)
     cluster.compact("acme/orders")
     async with topic.lock:
         await process.source.bring_up(topic, anew=True)
@@ -215,6 +220,121 @@ async def test_brokers_that_went_over_to_the_store_go_on_where_a_topic_is(start:
     free = MetaPath(f"{BASE}/acme/free/persistent/a")
     outside = OutsideWriter(process.plain._config.path)
     outside.put(namespace_path("acme", "free"), b"{}")
-    _, withheld = await read_answerable(process.store, [free])
+    _, withheld, _ = await read_answerable(process.store, [free])
     assert "in the metadata store" in withheld[free]
     assert "acme/free" not in cluster.messages
+
+
+async def test_notices_that_cannot_be_told_yet_wait_until_the_watch_is_armed(
+    start: Start, cluster: TopicCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that does not arm for long leaves nobody busy with what waits."""
+    process = await start()
+    arms, looked = asyncio.Event(), 0
+    watch, wait = process.plain.watch, asyncio.wait
+
+    async def late(prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
+        await arms.wait()
+        async for signal in watch(prefixes):
+            yield signal
+
+    async def counted(*given: Any, **more: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return await wait(*given, **more)
+
+    monkeypatch.setattr(process.plain, "watch", late)
+    watching = Watch(process.store)
+    await asyncio.sleep(0.02)
+    monkeypatch.setattr(asyncio, "wait", counted)
+    process.source.notices.notify((PATH,))
+    await asyncio.sleep(0.05)
+    assert looked == 0
+    arms.set()
+    await watching.until(PATH)
+    await watching.end()
+
+
+async def test_what_was_overtaken_is_told_once_however_often_its_topic_is_read(
+    start: Start, cluster: TopicCluster
+) -> None:
+    process = await start()
+    cluster.edit(PATH, ONE)
+    cluster.hooks["append"] = [lambda: cluster.edit(PATH, TWO)]
+    cluster.hooks["appended"] = [lambda: cluster.edit(PATH, ONE)]
+    with pytest.raises(BatchRefused):
+        await process.put(THREE)
+    topic = process.source.topic("acme/orders")
+    async with topic.lock:
+        await process.source.bring_up(topic, anew=True)
+    assert len(process.store.take_overtaken()) == 1
+    successor = await start()
+    await successor.value()
+    assert len(successor.store.take_overtaken()) == 1
+
+
+async def test_what_a_reading_has_found_is_told_although_nothing_can_be_put_back(
+    start: Start, cluster: TopicCluster
+) -> None:
+    process = await start()
+    cluster.edit(PATH, ONE)
+    await process.value()
+    watch = Watch(process.store)
+    await watch.armed()
+    cluster.edit(OTHER, ONE)
+    await watch.until(OTHER)
+    claim = replace(claim_of(process), expected="elsewhere")
+    cluster.hooks["append"] = [lambda: lost_answer("append")]
+    cluster.put("acme/orders", key_of(PATH), THREE, claim)
+    cluster.put("acme/orders", key_of(OTHER), TWO, None)
+    with contextlib.suppress(TopicPoliciesWithheld):
+        await process.value()
+    await watch.until(OTHER)
+    await watch.end()
+
+
+@pytest.mark.parametrize("seen_by", ["a read", "a look", "the list of namespaces"])
+async def test_a_namespace_that_is_made_again_has_none_of_its_former_policies(
+    start: Start, cluster: TopicCluster, file: Path, seen_by: str
+) -> None:
+    """A reader that has outlived its topic goes on in the new one, and knows nothing of that."""
+    process = await start()
+    cluster.edit(PATH, ONE)
+    assert await process.value() == ONE
+    told = process.source.notices.join()
+    topic, outside = process.source.topic("acme/orders"), OutsideWriter(file)
+    outside.delete(SPACE)
+    if seen_by == "a read":
+        assert await process.value() is None
+    elif seen_by == "a look":
+        topic.note_gone()
+        await process.source._look_at(topic)
+    else:
+        assert await scanned(process.store) == {}
+    found = told.take()
+    assert isinstance(found, Changed)
+    assert set(found.paths) == {PATH}
+    assert cluster.open == 0
+    cluster.messages["acme/orders"] = []
+    outside.put(SPACE, b'{"replication_clusters":["here"]}')
+    assert await process.value() is None
+    assert await scanned(process.store) == {}
+    cluster.edit(OTHER, TWO)
+    assert await process.value(OTHER) == TWO
+    assert set(await scanned(process.store)) == {OTHER}
+    process.source.notices.leave(told)
+
+
+async def test_who_asked_in_vain_is_told_when_the_namespace_is_gone(
+    start: Start, cluster: TopicCluster, file: Path
+) -> None:
+    process = await start()
+    cluster.faults["acme/orders"] = "no answer"
+    watch = Watch(process.store)
+    await watch.armed()
+    _, withheld, _ = await read_answerable(process.store, [PATH])
+    assert PATH in withheld
+    OutsideWriter(file).delete(SPACE)
+    await watch.until(PATH)
+    assert await process.value() is None
+    await watch.end()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,11 +13,13 @@ from syncer.model import MetaPath
 from syncer.replication.fence import Fence
 from syncer.stores.contract import (
     BatchRefused,
+    Entry,
     Put,
     Write,
 )
 from syncer.stores.sqlite import OutsideWriter
-from tests.support.topic_logs import Died, TopicCluster, death, lost_answer, nothing
+from syncer.system_topics.policies import key_of
+from tests.support.topic_logs import Died, MemoryTopicLog, TopicCluster, death, lost_answer, nothing
 from tests.support.topic_process import (
     BASE,
     BOUNDS,
@@ -163,7 +166,7 @@ async def test_after_a_crash_at_any_step_the_fence_says_whether_the_write_has_la
         pass
     cluster.steps.clear()
     successor = await start(bounds=BOUNDS)
-    told = number in successor.fence.landed
+    told = await successor.find_out(number)
     if landed is not None:
         assert told is landed
     standing = [
@@ -207,14 +210,7 @@ async def test_a_lost_answer_of_the_store_is_found_out_by_the_fence(
     process.plain.breaks = -1
     if restarts:
         process = await start()
-        landed = number in process.fence.landed
-    else:
-        fence = (await process.store.read([FENCE]))[FENCE]
-        assert fence is not None
-        process.fence, process.revision = Fence.decode(fence.value), fence.revision
-        landed = number in process.fence.landed
-        rewritten = Put(path=FENCE, value=process.fence.encode(), expected=process.revision)
-        process.revision = (await process.store.apply([rewritten]))[0].revision
+    landed = await process.find_out(number)
     sent = [each for each in cluster.messages["acme/orders"] if each.claim is not None and each.claim.batch == number]
     assert landed is (bool(sent) and edits != "append")
     assert lost is (breaks == 1 or edits != "append")
@@ -241,11 +237,34 @@ async def test_a_write_lost_on_its_way_cannot_come_after_it_was_said_not_to_have
         batch="1.1",
         expected=cluster.messages["acme/orders"][0].id,
     )
-    entry = (await process.store.read([FENCE]))[FENCE]
-    assert entry is not None
-    assert Fence.decode(entry.value).landed == ()
+    assert await process.find_out("1.1") is False
     cluster.put("acme/orders", "__G__persistent://acme/orders/a", TWO, claim)
     assert await process.value() == ONE
+
+
+async def test_a_reading_that_began_before_a_write_failed_does_not_hide_its_record(
+    start: Start, cluster: TopicCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    cluster.edit(PATH, ONE)
+    await process.value()
+    read, gate = process.plain.read, asyncio.Event()
+
+    async def late(paths: Sequence[MetaPath]) -> Mapping[MetaPath, Entry | None]:
+        found = await read(paths)
+        await gate.wait()
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(process.plain, "read", late)
+        reading = asyncio.create_task(process.store.read([FENCE]))
+        await asyncio.sleep(0.05)
+    cluster.hooks["appended"] = [lambda: lost_answer("appended")]
+    with pytest.raises(StoreUnavailable):
+        await process.put(TWO)
+    gate.set()
+    await reading
+    assert await process.find_out("1.1") is True
 
 
 async def test_a_former_writer_is_fenced_out(start: Start, cluster: TopicCluster) -> None:
@@ -257,6 +276,57 @@ async def test_a_former_writer_is_fenced_out(start: Start, cluster: TopicCluster
         await former.put(TWO)
     assert refused.value.index == 0
     assert await former.value() == ONE
+
+
+async def test_a_message_with_a_fence_that_nobody_has_had_is_a_brokers_edit(
+    start: Start, cluster: TopicCluster
+) -> None:
+    process = await start()
+    await process.put(ONE)
+    forged = replace(claim_of(process), fence=10**9, batch="9", expected="elsewhere")
+    cluster.put("acme/orders", key_of(PATH), TWO, forged)
+    assert await process.value() == TWO
+    await process.put(THREE)
+    assert await process.value() == THREE
+    assert [each.held for each in cluster.messages["acme/orders"]] == [ONE, TWO, THREE]
+
+
+async def test_messages_of_a_later_writer_count_for_who_has_read_a_lower_fence(
+    start: Start, cluster: TopicCluster
+) -> None:
+    former = await start()
+    await former.put(ONE)
+    assert await former.value() == ONE
+    later = await start()
+    await later.put(TWO)
+    assert await former.value() == TWO
+    fold = former.source.topic("acme/orders").fold
+    assert fold is not None
+    standing = fold.standing(key_of(PATH))
+    assert standing is not None
+    assert standing.ours
+
+
+async def test_what_was_read_for_somebody_who_has_gone_is_read_again(
+    start: Start, cluster: TopicCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reading is given up after its messages were taken from the client: none of them is missed."""
+    process = await start()
+    await process.put(ONE)
+    read_on, gone = MemoryTopicLog.read_on, asyncio.Event()
+
+    async def taken_in_vain(log: MemoryTopicLog) -> object:
+        found = await read_on(log)
+        await gone.wait()
+        return found
+
+    cluster.edit(PATH, TWO)
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryTopicLog, "read_on", taken_in_vain)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(process.value(), 0.05)
+    assert await process.value() == TWO
+    assert cluster.open == 1
 
 
 async def test_a_topic_that_does_not_exist_is_waited_for(start: Start, cluster: TopicCluster) -> None:
@@ -271,6 +341,18 @@ async def test_a_topic_that_does_not_exist_is_waited_for(start: Start, cluster: 
     )
     await process.put(ONE, path)
     assert await process.value(path) == ONE
+
+
+async def test_an_edit_that_comes_while_the_topic_of_policies_is_made_is_not_overwritten(
+    start: Start, cluster: TopicCluster
+) -> None:
+    process = await start()
+    cluster.hooks["make"] = [lambda: cluster.edit(PATH, TWO)]
+    with pytest.raises(BatchRefused) as refused:
+        await process.put(ONE)
+    assert isinstance(refused.value.cause, RevisionMismatch)
+    assert await process.value() == TWO
+    assert [each.held for each in cluster.messages["acme/orders"]] == [TWO]
 
 
 async def test_a_value_that_the_brokers_do_not_know_is_refused(start: Start, cluster: TopicCluster) -> None:
