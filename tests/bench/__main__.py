@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from syncer.log import configure
-from tests.bench import anti_entropy, api, balance, diff, ledgers, migration, read, sync
+from tests.bench import anti_entropy, api, balance, diff, ledgers, migration, read, sync, topic_policies
 
 BENCHES = {
     "anti-entropy": anti_entropy.run,
@@ -18,6 +18,7 @@ BENCHES = {
     "migration": migration.run,
     "read": read.run,
     "sync": sync.run,
+    "topic-policies": topic_policies.run,
 }
 OUT = Path("bench-out")
 

@@ -135,7 +135,7 @@ class Place:
         with state.transaction() as tx:
             tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=region)), Scope(), state, capabilities)
-        raised = self.driver.raise_fence(None, f"store-{region}")
+        raised = self.driver.raise_fence(None, f"store-{region}", T0)
         self.driver.activated(raised, self._put(raised), T0)
         self.driver.armed()
 
