@@ -17,7 +17,7 @@ import orjson
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.table import VERSIONS, BrokerVersion, Tree, parse_version
 from syncer.model import MetaPath
-from tests.simulation.field_rules import Did, LoggedWrite
+from tests.simulation.field_rules import Did, FieldRules, LoggedWrite
 from tests.simulation.newer_fields import AUTO_SCALE, AUTO_UPDATE, METRIC_KEYS, NEWER, known_to, leaves_of
 from tests.support.parts import parts_of
 
@@ -111,10 +111,12 @@ class BrokerWriters:
 
     Args:
         world: The world.
+        rules: Judges what becomes of newer fields.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, rules: FieldRules) -> None:
         self._world = world
+        self._rules = rules
         self._number = 0
 
     # -- what chance does
@@ -278,9 +280,7 @@ class BrokerWriters:
             self._log(site, path, LoggedWrite(content=content, leaves={}, did={}, deletes=True))
 
     def _log(self, site: Site, path: MetaPath, write: LoggedWrite) -> None:
-        rules = self._world.referee.fields
-        assert rules is not None
-        rules.written_outside(site, path, write)
+        self._rules.written_outside(site, path, write)
 
     # -- the end
 
@@ -324,9 +324,9 @@ class BrokerWriters:
     def _remove_at_rest(self, site: Site, path: MetaPath) -> None:
         """A field that all brokers here know is removed by one of them."""
         world, group, node = self._world, site.brokers, site.store.nodes.get(path)
-        if group is None or node is None or world.referee.fields is None:
+        if group is None or node is None:
             return
-        standing = world.referee.fields.standing(path)
+        standing = self._rules.standing(path)
         names = sorted({leaf[0] for leaf in leaves_of(node.value)} - {AUTO_UPDATE})
         name = next((each for each in names if group.all_know(each)), None)
         if name is None:
@@ -339,14 +339,14 @@ class BrokerWriters:
         self.edit(site, next(iter(group.versions.values())), path, remove)
         world.settle()
         expected = {leaf: value for leaf, value in standing.items() if leaf[0] != name}
-        world.referee.fields.stands_as(path, expected, f"{name} was removed at rest, by who knows it, at {site.region}")
+        self._rules.stands_as(path, expected, f"{name} was removed at rest, by who knows it, at {site.region}")
 
     def _drop_at_rest(self, site: Site, path: MetaPath) -> None:
         """A broker that does not know a field edits another one."""
         world, group = self._world, site.brokers
-        if group is None or path not in site.store.nodes or world.referee.fields is None:
+        if group is None or path not in site.store.nodes:
             return
-        standing, number = world.referee.fields.standing(path), self._next()
+        standing, number = self._rules.standing(path), self._next()
         blind = [each for each in group.versions.values() if any(leaf[0] not in known_to(each) for leaf in standing)]
         if not blind:
             return
@@ -357,9 +357,7 @@ class BrokerWriters:
         world.met["dropped at rest"] += 1
         self.edit(site, blind[0], path, retain)
         world.settle()
-        world.referee.fields.stands_as(
-            path, standing, f"a broker {blind[0]} of {site.region} has edited something else"
-        )
+        self._rules.stands_as(path, standing, f"a broker {blind[0]} of {site.region} has edited something else")
 
 
 def _known_part(document: dict[str, Any], known: Tree) -> dict[str, Any]:

@@ -67,6 +67,8 @@ class SimBus:
     under_way: list[Publishing] = field(default_factory=list)
     vanishes: Callable[[Region], bool] = field(default=lambda _: False)
     met: Counter[str] = field(default_factory=Counter)
+    judges: Callable[[Message], None] = field(default=lambda _: None)
+    """Judges every message that arrives."""
     coded: bool = False
     bytes: list[Outgoing] = field(default_factory=list)
 
@@ -92,6 +94,7 @@ class SimBus:
         Raises:
             Violation: It came out of the codec otherwise than it went in.
         """
+        self.judges(message)
         if isinstance(message, MetadataChangeEvent):
             self.stamps.add((message.path, message.stamp))
         if self.coded or not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED:

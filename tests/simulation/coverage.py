@@ -47,6 +47,17 @@ FAULTS: Final = {
     "newer program": "a region goes on with a newer program, which projects otherwise",
     "went over": "a region has gone over to another projection",
     "scopes": "the scopes of the regions differ",
+    "names": "the brokers of a region call clusters otherwise than the group does",
+    "rename": "a region is told other names of its clusters",
+    "excludes": "a region has fields for itself",
+    "rule": "a region is told other rules of which fields these are",
+    "edited at once": "a broker edits just the topic policy that a daemon writes, right before or after",
+    "forged": "somebody writes a message into a topic of policies with a fence that nobody has had",
+    "withheld": "a topic of policies cannot be read or written for a while",
+    "left open": "the answer to a write into a topic is lost, and the topic cannot be read from then on",
+    "stranded": "all is at rest but for such a write, and the group goes on elsewhere",
+    "compacts": "topics of policies are compacted",
+    "goes": "a broker deletes a topic, its policies with it, or it is made again",
     "pause": "a region is paused or resumed",
     "late": "a region's daemon starts later than the others",
 }
@@ -59,6 +70,9 @@ TOLD: Final = {**{f"lie: {name}": lie.words for name, lie in LIES.items()}, "lie
 
 OUTCOMES: Final = {
     "overwritten": "a daemon's write replaced another value",
+    "void": "a message of a daemon did not count, since a broker was faster",
+    "put back": "what it had overwritten was put back",
+    "overtaken policies": "what it had overwritten could not be put back, and was kept",
     "own notice": "a daemon was told of what itself had written",
     "read ahead": "the store was read before a delivery was folded",
     "refused": "a store refused a transaction",

@@ -303,9 +303,9 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
         for register in registers:
             rows[register.path] = register
 
-    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child whose seated value is alive."""
-        living = [path for path, register in self._read.registers.items() if register.stored_alive]
+    def parents_of_living(self, paths: Collection[MetaPath], carried: Callable[[MetaPath], bool]) -> set[MetaPath]:
+        """Of these paths, those with a child that is carried, and whose seated value is alive."""
+        living = [path for path, each in self._read.registers.items() if each.stored_alive and carried(path)]
         return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in living)}
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:

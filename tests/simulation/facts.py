@@ -34,6 +34,7 @@ from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.region import Daemon
 from tests.simulation.store import SimStore
+from tests.simulation.topic_store import TopicStore
 from tests.simulation.world import Site
 
 RECORD: Final = Path(__file__).with_name("plays.txt")
@@ -190,6 +191,9 @@ def tell(tier: Tier, mode: str, seed: int) -> Facts:
         _around(SimStore, "apply", wrote),
         _around(SimStore, "put_outside", lambda store, args, _: facts.note(store.region, "is given", *args)),
         _around(SimStore, "delete_outside", lambda store, args, _: facts.note(store.region, "loses", *args)),
+        _around(
+            TopicStore, "_add", lambda store, args, given: facts.note(store.region, "is told", *args[:2], given.id)
+        ),
         _around(SimStore, "watch", lambda store, _args, _: facts.note(store.region, "watches")),
         _around(SimBus, "_wait", said),
         _around(

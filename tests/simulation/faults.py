@@ -62,9 +62,19 @@ class Mode:
         older: Chance that a region begins with the program before this one, which projects namespaces otherwise.
         masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
+        classes: They differ in which paths are carried at all.
+        rescope: Chance that a region is started anew with another scope.
+        names: Brokers of some regions call clusters otherwise than the group does.
+        rename: Chance that a region is started anew with another table of such names.
+        excludes: Regions have fields for themselves, each by rules of its own.
+        rule: Chance that a region is started anew with other such rules.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
         paths: How many of the paths take part.
+        system_topics: Topic policies are kept in topics, which have no compare-and-set.
+        withheld: Chance that a topic of policies cannot be read or written for a while.
+        compacts: Chance that a region's topics of policies are compacted.
+        goes: Chance that a broker deletes a topic, its policies with it, or that such a topic is made again.
     """
 
     name: str
@@ -108,9 +118,19 @@ class Mode:
     older: float = 0.0
     masked: bool = False
     scopes: bool = False
+    classes: bool = False
+    rescope: float = 0.0
+    names: bool = False
+    rename: float = 0.0
+    excludes: bool = False
+    rule: float = 0.0
     compares: bool = False
     forgets: bool = False
     paths: int = 2
+    system_topics: bool = False
+    withheld: float = 0.0
+    compacts: float = 0.0
+    goes: float = 0.0
 
 
 _CALM: Final = Mode(name="calm")
@@ -170,6 +190,60 @@ _FORGETTING_STORM: Final = replace(
 )
 _SCOPES: Final = replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2)
 
+_CLASSES: Final = replace(
+    _SCOPES,
+    name="classes",
+    classes=True,
+    compares=True,
+    forgets=True,
+    regions=(2, 3, 3),
+    paths=3,
+    vanish=0.03,
+    pause=0.01,
+    lose=0.02,
+    cut=0.005,
+    actions=(80, 180),
+)
+
+_MAPPINGS: Final = replace(
+    _CALM,
+    name="mappings",
+    names=True,
+    rename=0.01,
+    compares=True,
+    guarded=0.3,
+    decide=0.02,
+    paths=5,
+    found=0.4,
+    outside=0.15,
+    crash=0.01,
+    cut=0.005,
+    gap=0.01,
+    lose=0.02,
+    vanish=0.02,
+    actions=(80, 180),
+)
+
+_EXCLUDED: Final = replace(
+    _CALM,
+    name="excluded",
+    excludes=True,
+    rule=0.012,
+    compares=True,
+    found=0.5,
+    late=0.3,
+    outside=0.15,
+    crash=0.008,
+    cut=0.005,
+    gap=0.008,
+    lose=0.03,
+    vanish=0.02,
+    wipe=0.003,
+    mislay=0.1,
+    reorder=1,
+    actions=(80, 180),
+)
+
 _VERSIONS: Final = replace(
     _CALM,
     name="versions",
@@ -187,6 +261,25 @@ _VERSIONS: Final = replace(
     compaction=0.005,
 )
 """The brokers of a region are of several versions, and drop the fields that they do not know."""
+
+_TOPICS: Final = replace(
+    _CALM,
+    name="topics",
+    actions=(150, 300),
+    system_topics=True,
+    withheld=0.01,
+    compacts=0.01,
+    goes=0.05,
+    outside=0.2,
+    crash=0.01,
+    cut=0.005,
+    gap=0.008,
+    lose=0.04,
+    second=0.004,
+    sleep=0.004,
+    paths=4,
+)
+"""Regions keep topic policies in system topics, where brokers and the daemon overwrite one another."""
 
 _LIAR: Final = replace(
     _CALM,
@@ -358,8 +451,11 @@ MODES: Final[dict[str, Mode]] = {
         replace(_WIPED_FORGETTING, name="repairs-wiped", picture=0.05),
         replace(_PARTING, name="repairs-parting", picture=0.05),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
+        _CLASSES,
+        replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260)),
         _SCOPES,
         *LIARS,
+        _TOPICS,
         _VERSIONS,
         replace(_VERSIONS, name="projections", older=0.7, crash=0.015, versions=0.015, compares=True),
         replace(
@@ -373,5 +469,7 @@ MODES: Final[dict[str, Mode]] = {
             reorder=1,
             compares=True,
         ),
+        _MAPPINGS,
+        _EXCLUDED,
     )
 }

@@ -15,10 +15,10 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from syncer.bus.wire.messages import LEFT, Control, Heartbeat, Said, StatePage, StateRequest, TreeMessage
+from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import ValueInvalid
 from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
-from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.recovery.state_transfer import LISTING
 from tests.simulation.history import Content
 from tests.simulation.lies import LIES

@@ -51,7 +51,7 @@ from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.unit_of_work import UnitOfWork
-from tests.simulation import credulous, going_over, incomplete
+from tests.simulation import classes, cluster_names, credulous, excluding, going_over, incomplete, overwriting
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
@@ -344,7 +344,7 @@ def _always_ask() -> Patches:
 
 
 def _forget_by_the_clock() -> Patches:
-    def over(epoch: Epoch, _: Any) -> Epoch:
+    def over(epoch: Epoch, *_: Any) -> Epoch:
         return replace(epoch, stored=frozenset(epoch.senders), consumed=frozenset(epoch.senders))
 
     return [(collector, "advance", over)]
@@ -512,9 +512,9 @@ def _decision_outlives_what_was_shown() -> Patches:
 def _unreadable_is_absent() -> Patches:
     understand = completing.reading
 
-    def blind(*given: Any) -> completing.Understood:
+    def blind(*given: Any, **more: Any) -> completing.Understood:
         try:
-            return understand(*given)
+            return understand(*given, **more)
         except ValueInvalid:
             return completing.Understood(entry=None, digest=None, kept=None)
 
@@ -866,7 +866,16 @@ MUTANTS = (
         Mutant(name, modes, patches, rare=name in incomplete.RARELY_HARMFUL)
         for name, modes, patches in incomplete.BREAKS
     ),
-    *(Mutant(name, modes, patches) for name, modes, patches in going_over.BREAKS),
+    *(
+        Mutant(name, modes, patches)
+        for name, modes, patches in (
+            *going_over.BREAKS,
+            *classes.BREAKS,
+            *cluster_names.BREAKS,
+            *excluding.BREAKS,
+            *overwriting.BREAKS,
+        )
+    ),
 )
 
 

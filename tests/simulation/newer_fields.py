@@ -22,7 +22,11 @@ AUTO_SCALE: Final = "scalableTopicAutoScalePolicy"
 AUTO_UPDATE: Final = "is_allow_auto_update_schema_with_replicator"
 NEWER: Final = frozenset({METRIC_KEYS, AUTO_SCALE, AUTO_UPDATE})
 """All of them at the top of the document, which the tests of this module's users hold against the table."""
-_MARKS: Final = tuple(name.encode() for name in sorted(NEWER))
+LIMIT: Final = "max_topics_per_namespace"
+RETENTION: Final = "retention_policies"
+APART: Final = NEWER | {LIMIT, RETENTION}
+"""These have rules of their own: newer fields, and those that regions may have for themselves."""
+_MARKS: Final = tuple(name.encode() for name in sorted(APART))
 
 
 def known_to(version: str) -> Tree:
@@ -36,13 +40,13 @@ def newer_by_table() -> frozenset[str]:
 
 
 def without_newer(path: MetaPath, value: bytes) -> bytes:
-    """A value without the newer fields: whoever drops or completes them leaves that as it is."""
+    """A value without the fields that have rules of their own: what becomes of them leaves it as it is."""
     if not any(mark in value for mark in _MARKS):
         return value
     resource = classify(path)
     if resource is None or resource.kind is not KIND:
         return value
-    return orjson.dumps({name: node for name, node in orjson.loads(value).items() if name not in NEWER})
+    return orjson.dumps({name: node for name, node in orjson.loads(value).items() if name not in APART})
 
 
 def leaves_of(value: bytes | None) -> Leaves:

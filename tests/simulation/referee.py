@@ -12,7 +12,8 @@ import orjson
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.causality.order import later
-from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
+from syncer.conflict.classes.pairs import class_of, label_of
+from syncer.conflict.digest_tree import GROUPS, Changes, DigestTree, note, unpacked
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
@@ -29,11 +30,14 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
+from syncer.replication.antientropy.class_sums import SumsLabel, parted_row
 from syncer.replication.inbound.isolation import UNTAKEN
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
+from tests.simulation.cluster_names import KNOWN
 from tests.simulation.disk import Tables
+from tests.simulation.exclusion_rules import ExclusionRules
 from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
@@ -104,8 +108,8 @@ class Referee:
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
         self.liar: Liar | None = None
         """A member who says anything; what others may do because of that is not held against them."""
-        self.fields: FieldRules | None = None
-        """What holds of fields that not every broker knows, where brokers have versions."""
+        self.fields: FieldRules | ExclusionRules | None = None
+        """What holds of fields that not every broker knows, where brokers have versions, or that regions exclude."""
 
     # -- while it runs
 
@@ -152,7 +156,7 @@ class Referee:
             register = tables.registers.get(path)
             if register is not None and register.stored is not None and register is not before.registers.get(path):
                 self.history.took_for(content, register.stored.stamp)
-        if self.fields is not None:
+        if isinstance(self.fields, FieldRules):
             self.fields.read(site, before, contents)
 
     def _within_bounds(self, site: Site, before: Tables) -> None:
@@ -202,6 +206,8 @@ class Referee:
             return  # what an author saw of a value is forgotten with its database
         if loser.digest is None and row.path in self._forgotten:
             return  # the winner's author had forgotten the delete, which nobody loses anything by
+        if loser in site.store.went:
+            return  # it went with its topic, and what is written there since was written over nothing
         if (loser in winner.past or winner in loser.past) and not (self._keepers and self._twin(loser, row.loser)):
             detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
             raise Violation("false conflict", row.path, detail)
@@ -436,6 +442,20 @@ class Referee:
         """
         self._keepers = tuple(sites)
 
+    def _came_in(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
+        """What stood at a path that came in gives way to who has seen it, or where a person has seen both."""
+        found = site.came_in.get(path)
+        if found is None or old.digest == new.digest or new.stamp is None:
+            return
+        stands: Content | None = old
+        while stands is not None and stands is not found:  # equal again, after another value, is not what came in
+            stands = stands.over if stands.digest == found.digest else None
+        if stands is None:
+            return
+        seen = any(each.digest == old.digest for each in new.past)
+        if not seen and (site.region, path, new.stamp, old.digest) not in self._confirmed:
+            raise Violation("guard", path, f"{new.stamp} replaces what has come into {site.region}: nobody saw both")
+
     def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
         """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
 
@@ -446,6 +466,7 @@ class Referee:
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
         history = self.history
+        self._came_in(site, path, old, new)
         if _made_up(old):
             return
         stamp = old.stamp
@@ -455,10 +476,13 @@ class Referee:
                 raise Violation("overwritten unpublished", path, f"{stamp} of {site.region} by {new.stamp}")
         if old.digest is None and self.lost:
             return  # a delete that nobody had published may be undone
+        old = self._but_for_own_fields(old)
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
         names = history.indistinct(old).names
-        if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
+        taken_back = any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names)
+        # what is written where it went with its topic, between two reads, is told as written over it
+        if taken_back or any(name in each.store.went for each in self._sites.values() for name in names):
             return
         everybody = {**self._gone, **self._sites}
         again = [each for each in history.contents if self._asserts_again(each, old)]
@@ -479,6 +503,17 @@ class Referee:
         if any(each.digest != old.digest and history.knew(each, old) for each in changes):
             return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
+
+    def _but_for_own_fields(self, old: Content) -> Content:
+        """What stood there before somebody changed fields alone that a region may have for itself: these go along.
+
+        A region that has them for itself takes such a change without writing anything, so that what is written there at
+        the same time does not meet it. Whether a field is lost is judged apart, see :class:`ExclusionRules`.
+        """
+        if isinstance(self.fields, ExclusionRules):
+            while old.outside and old.over is not None and old.over.digest == old.digest is not None:
+                old = old.over
+        return old
 
     def _lost_by(self, row: ConflictRow) -> Digest | None:
         """The digest of what a conflict has lost."""
@@ -534,7 +569,7 @@ class Referee:
     def _at_rest(self, world: World, site: Site) -> None:
         tables = site.disk.tables
         if world.mode.compares:
-            self._summed(site, tables)
+            self._summed(world, site, tables)
         if tables.outbox:
             event = next(iter(tables.outbox.values()))
             raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
@@ -549,16 +584,38 @@ class Referee:
             if register.due and not waits:
                 raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
 
-    def _summed(self, site: Site, tables: Tables) -> None:
+    def _classes_summed(self, world: World, site: Site, tables: Tables) -> None:
+        """So are the trees of the classes that it shares with others, and there is one of each."""
+        if not world.mode.compares:
+            return
+        own, wanted = site.scope or world.scope, dict[str, DigestTree]()
+        for other in world.sites.values():
+            theirs = other.scope or world.scope
+            changes: Changes = {}
+            for path, register in tables.registers.items():
+                if own.contains(path) and theirs.contains(path):
+                    note(changes, path, None, register.known.digest if register.known is not None else None)
+            if (label := class_of(own, theirs).label) != label_of(own):
+                wanted[label] = DigestTree()
+                wanted[label].apply(changes)
+        if parts_of(site.daemon.driver).antientropy.tree_state.of_classes != wanted:
+            raise Violation("wrong sums", "", f"the trees of what {site.region} shares are not those of its registers")
+
+    def _summed(self, world: World, site: Site, tables: Tables) -> None:
         """The tree, in memory and as kept, is what the registers sum up to."""
-        changes: Changes = {}
+        scope, changes = site.scope or world.scope, dict[int, tuple[int, int]]()
         for path, register in tables.registers.items():
-            note(changes, path, None, register.known.digest if register.known is not None else None)
+            if scope.contains(path):
+                note(changes, path, None, register.known.digest if register.known is not None else None)
+        self._classes_summed(world, site, tables)
         for what in ("kept", "in memory"):
             tree, expected = DigestTree(), DigestTree()
             expected.apply(changes)
-            for kept in (*tables.tree.pages.values(), *tables.tree.log):
-                tree.apply(unpacked(kept))
+            classes = len(SumsLabel.of(tables.tree.label).classes)
+            for number, kept in tables.tree.pages.items():
+                tree.apply(unpacked(kept) if number < GROUPS else {})
+            for row in tables.tree.log:
+                tree.apply(unpacked(parted_row(row, classes)[0]))
             found = tree if what == "kept" else parts_of(site.daemon.driver).antientropy.tree_state.tree
             if found != expected:
                 raise Violation("wrong sums", "", f"the tree of {site.region} {what} is not that of its registers")
@@ -579,6 +636,7 @@ class Referee:
         return (
             content is None
             or content.invented
+            or content in site.store.went
             or any(
                 other.path == path and other is not content and (content in other.past or _again(content, other))
                 for other in self.history.contents
@@ -616,13 +674,20 @@ class Referee:
 
     def _same_everywhere(self, world: World, path: MetaPath) -> None:
         """Where databases were lost, stamps that nobody has heard of are lost too: all agree, on whatever is left."""
-        known = {site.region: _known_of(site, path) for site in world.sites.values()}
+        carriers = [site for site in world.sites.values() if direction_of(site, path) is not Direction.IGNORE]
+        known = {site.region: _known_of(site, path) for site in carriers}
         stamps = {version.stamp if version is not None else None for version in known.values()}
         living = {version.digest if version is not None else None for version in known.values()}
+        if not living:
+            return
         if len(living) > 1:
             raise Violation("wrong winner", path, f"the regions know different things: {stamps}")
         (expected,) = map(self.plain, living)
-        for site in world.sites.values():
+        for site in carriers:
+            if direction_of(site, path) not in _LANDING or (
+                direction_of(site, path) not in _LEAVING and not known[site.region]
+            ):
+                continue  # what nobody speaks for stays as it stands
             register = site.disk.tables.registers.get(path)
             if register is not None and register.due and waits_rightly(world, site, register):
                 continue
@@ -677,6 +742,8 @@ class Referee:
                 continue
             node = site.store.nodes.get(path)
             digest = digest_of(path, node.value) if node is not None and node.value else None
+            if known is None and path in site.disk.tables.forgotten and direction_of(site, path) not in _LEAVING:
+                continue  # what is written there since then, nobody speaks for
             if digest != expected:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
 
@@ -744,8 +811,11 @@ def direction_of(site: Site, path: MetaPath) -> Direction:
 
 def needs_a_person(site: Site, path: MetaPath, before: bytes | None, after: bytes | None) -> str:
     """Why a write may not be made by a daemon alone, by the values before and after; empty when it may."""
-    settings, resource = site.replica.settings, classify(path)
-    if not settings.clusters or resource is None or before is None:
+    names, resource = site.store.names, classify(path)
+    serves, knows = site.replica.settings.clusters, frozenset(KNOWN)
+    if names is not None:
+        serves, knows = names.serves(), names.known()
+    if not serves or resource is None or before is None:
         return ""
     old = orjson.loads(before)
     if after is None:
@@ -754,10 +824,10 @@ def needs_a_person(site: Site, path: MetaPath, before: bytes | None, after: byte
     if resource.kind is ResourceKind.PARTITIONED_TOPIC and new["partitions"] < old["partitions"]:
         return "there are fewer partitions"
     served, named = set(old.get("replication_clusters", ())), set(new.get("replication_clusters", ()))
-    if settings.clusters & served - named:
+    if serves & served - named:
         return "it leaves a cluster out"
     unknown = (named | set(new.get("allowedClusters", ()))) - served - set(old.get("allowedClusters", ()))
-    return f"nobody knows {unknown}" if unknown - {"east", "west"} else ""
+    return f"nobody knows {unknown}" if unknown - knows else ""
 
 
 def digest_of_event(event: MetadataChangeEvent) -> Digest | None:

@@ -15,6 +15,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.control.effects import Wanted
 from syncer.replication.control.repair import Turn, may_tell
+from syncer.replication.core import NamedStore
 from syncer.replication.driver import Driver
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound.arrived import Arrived
@@ -24,8 +25,9 @@ from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.state.contract.outbox import OutboxRow
-from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
+from syncer.stores.contract import Armed, BatchRefused, Capabilities, Changed, Entry, Gap, Put, Write, Written
 from tests.simulation.bus import Delivery, Publishing
+from tests.simulation.cluster_names import KNOWN
 from tests.simulation.disk import Crash
 from tests.simulation.history import Content
 from tests.simulation.store import Watch
@@ -150,7 +152,7 @@ class Daemon:
             site.replica,
             self.scope,
             site.disk.open(),
-            site.store.capabilities,
+            self._capabilities(),
             expected=world.expected_by(site.region),
             forgetting=FORGETTING if forgets else COMPARING,
         )
@@ -159,7 +161,10 @@ class Daemon:
         parts_of(self.driver).local.rollback_counter.interval_ms = MARK_MS
         parts_of(self.driver).group.evidence.silence_ms = SILENCE_MS
         parts_of(self.driver).core.going_over.rest_ms = Millis(0)
-        self.driver.know_clusters({"east", "west"})
+        names = site.store.names
+        self.driver.know_clusters(KNOWN if names is None else names.known())
+        if names is not None:
+            parts_of(self.driver).core.place = NamedStore("simulated", names.place)
         self.raised = False
         self.raising: Put | None = None
         self.request: Request | None = None
@@ -181,6 +186,10 @@ class Daemon:
         self.versions = VersionQuestions(self, site.brokers) if site.brokers is not None else None
         self.last_tick = 0
         self.last_heartbeat = 0
+
+    def _capabilities(self) -> Capabilities:
+        """What the store can do that it writes to."""
+        return self.site.store.capabilities
 
     # -- what can be done now
 
@@ -349,9 +358,12 @@ class Daemon:
     def read_fence(self) -> None:
         """Read the fence and ask for it to be raised."""
         store, self.cut = self.site.store, False
-        entry = store.entry(parts_of(self.driver).core.fence_path)
+        self.raise_fence(store.entry(parts_of(self.driver).core.fence_path))
+
+    def raise_fence(self, entry: Entry | None) -> None:
+        """Ask for the fence to be raised, as it was read."""
         raised: list[Put] = []
-        if not self._call(lambda: raised.append(self.driver.raise_fence(entry, f"store-{self.site.region}"))):
+        if not self._call(lambda: raised.append(self.driver.raise_fence(entry, f"store-{self.site.region}", self.now))):
             return
         self.raising = raised[0]
         self._send(Purpose.RAISE, (self.raising,), {})
@@ -426,7 +438,10 @@ class Daemon:
 
     def probe(self) -> None:
         """Find out what became of a transaction whose answer was lost."""
-        entry = self.site.store.entry(parts_of(self.driver).core.fence_path)
+        self.probe_by(self.site.store.entry(parts_of(self.driver).core.fence_path))
+
+    def probe_by(self, entry: Entry | None) -> None:
+        """Likewise, by the fence as it was read."""
         batch = self.batch
         assert batch is not None
         found: list[Put | None] = []
@@ -472,7 +487,10 @@ class Daemon:
 
     def probe_rollback_counter(self) -> None:
         """Find out what became of a mark whose answer was lost, or that was refused."""
-        entry = self.site.store.entry(parts_of(self.driver).core.fence_path)
+        self.probe_rollback_counter_by(self.site.store.entry(parts_of(self.driver).core.fence_path))
+
+    def probe_rollback_counter_by(self, entry: Entry | None) -> None:
+        """Likewise, by the fence as it was read."""
         found: list[Put | None] = []
         if not self._call(lambda: found.append(self.driver.probe_rollback_counter(entry))):
             return
@@ -499,12 +517,12 @@ class Daemon:
                 if not self._call(self._begin_scan):
                     self._scan_again()
             case Changed(paths=paths, marks=marks):
-                gathered, named = list(paths), list(marks)
+                gathered, named = list(paths), list(marks or ("",) * len(paths))
                 while watch.signals and isinstance(watch.signals[0], Changed) and self.world.rng.random() < 0.7:
                     more = watch.signals.popleft()
                     assert isinstance(more, Changed)
                     gathered.extend(more.paths)
-                    named.extend(more.marks)
+                    named.extend(more.marks or ("",) * len(more.paths))
                 self.world.met["own notice"] += any(mark in parts_of(self.driver).local.own_writes for mark in named)
                 self._call(lambda: self._noticed(gathered, named))
             case Gap():

@@ -25,6 +25,7 @@ from syncer.stores.contract import (
     Write,
     Written,
 )
+from tests.simulation.cluster_names import BrokerNames
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.newer_fields import without_newer
 
@@ -121,6 +122,8 @@ class SimStore:
         )
         self.nodes: dict[MetaPath, Node] = {}
         self.absent: dict[MetaPath, Content] = {}
+        self.went: set[Content] = set()
+        """What stood, or had stood, where brokers have deleted it with what it belongs to."""
         self.watches: list[Watch] = []
         self._history = history
         self._clock = clock
@@ -129,11 +132,16 @@ class SimStore:
         self._transactions = 0
         self.wrote: Callable[[MetaPath, Stamp, bytes | None, bytes | None], None] = lambda *_: None
         """Told of each write of a daemon: the path, the stamp that it stands for, the value before and after."""
+        self.names: BrokerNames | None = None
+        """What its brokers call clusters, if not as the group does; all else here has the group's names."""
 
     # -- for daemons
 
     def entry(self, path: MetaPath) -> Entry | None:
         """A linearizable read."""
+        return self._entry(path) if self.names is None else self.names.read(self._entry(self.names.asked(path)))
+
+    def _entry(self, path: MetaPath) -> Entry | None:
         node = self.nodes.get(path)
         if node is None:
             return None
@@ -161,7 +169,8 @@ class SimStore:
 
     def listing(self) -> list[MetaPath]:
         """All paths, for a scan; daemons' own prefix left out."""
-        return sorted(path for path in self.nodes if not is_under(path, OWN_PREFIX))
+        paths = sorted(path for path in self.nodes if not is_under(path, OWN_PREFIX))
+        return paths if self.names is None else list(map(self.names.noticed, paths))
 
     def watch(self) -> Watch:
         """Arm a watch."""
@@ -175,6 +184,9 @@ class SimStore:
         Raises:
             BatchRefused: As the contract says.
         """
+        if self.names is not None:
+            writes = [self.names.written(each) for each in writes]
+            meaning = {self.names.asked(path): stamp for path, stamp in meaning.items()}
         self._transactions += 1
         before = self.nodes
         self.nodes = dict(before)
@@ -201,6 +213,8 @@ class SimStore:
             if old.digest != new.digest:
                 self._overwritten(path, old, new)
         self._tell(changed)
+        if self.names is not None:
+            return tuple(replace(each, path=self.names.noticed(each.path)) for each in answers)
         return tuple(answers)
 
     def _carried(self, write: Write, stamp: Stamp) -> Content:
@@ -213,7 +227,8 @@ class SimStore:
         node = self.nodes.get(path)
         digest = digest_of(path, node.value) if node is not None else None
         if digest != new.digest:
-            raise Violation("garbled", path, f"what was written at {self.region} is not what {new.stamp} stands for")
+            rule = "garbled" if self.names is None else "foreign name"
+            raise Violation(rule, path, f"what was written at {self.region} is not what {new.stamp} stands for")
 
     def _put(self, write: Put, content: Content | None) -> Written:
         present = self.nodes.get(write.path)
@@ -234,7 +249,7 @@ class SimStore:
 
     def _delete(self, write: Delete) -> Written:
         replaced = self._check(write.path, self.nodes.get(write.path), write.expected)
-        if self.capabilities.real_parents and self.has_children(write.path):
+        if self.has_children(write.path):
             raise NotEmpty(f"{write.path} has children")
         del self.nodes[write.path]
         return Written(path=write.path, revision=None, replaced_unread=replaced, mark=self._mark)
@@ -277,8 +292,9 @@ class SimStore:
     def _tell(self, paths: Sequence[MetaPath]) -> None:
         for path in paths:
             if not is_under(path, OWN_PREFIX):
+                told = path if self.names is None else self.names.noticed(path)
                 for watch in self.watches:
-                    watch.notice(path, self._mark)
+                    watch.notice(told, self._mark)
 
     # -- for everybody else
 
@@ -291,6 +307,26 @@ class SimStore:
         self.nodes, self.absent, self._transactions = dict(copy.nodes), dict(copy.absent), copy.transactions
         for watch in self.watches:
             watch.tear()
+
+    def read_by(self, told: Mapping[str, str]) -> set[MetaPath]:
+        """Its daemon reads it by another table of names: what it holds has another meaning, by nobody's write.
+
+        Returns:
+            Where it has.
+        """
+        names = self.names
+        assert names is not None
+        here = {path: names.value_here(node.value) for path, node in self.nodes.items() if node.content is not None}
+        names.tell(told)
+        changed = set()
+        for path, value in here.items():
+            node, meant = self.nodes[path], names.value_in_group(value)
+            digest, over = digest_of(path, meant), self.content(path)
+            content = self._history.written_outside(path, digest, over, self.region)
+            self.nodes[path] = replace(node, value=meant, content=content)
+            if content is not over:
+                changed.add(path)
+        return changed
 
     def has_children(self, path: MetaPath) -> bool:
         """Whether anything lives below the path."""

@@ -320,7 +320,7 @@ def test_schedule_15_two_actives_with_databases_of_their_own(kind: StoreKind) ->
     stranger = Driver(site.replica, w.scope, DiskState(other), site.store.capabilities)
     parts_of(stranger).recovery.takes_over = False
     with pytest.raises(PreconditionFailed, match="another sidecar database"):
-        stranger.raise_fence(site.store.entry(parts_of(stranger).core.fence_path), "store-b")
+        stranger.raise_fence(site.store.entry(parts_of(stranger).core.fence_path), "store-b", site.clock())
     scan = stranger.armed()
     w.at(10)
     w.write("a", P, X)

@@ -11,7 +11,7 @@ import pytest
 
 from syncer.conflict.fields.table import VERSIONS
 from syncer.model import Region
-from tests.simulation.broker_writes import NAMESPACES, TENANT, BrokerGroup
+from tests.simulation.broker_writes import NAMESPACES, TENANT, BrokerGroup, BrokerWriters
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.newer_fields import METRIC_KEYS, NEWER, newer_by_table
@@ -41,13 +41,13 @@ class Regions(World):
     def edits(self, region: str, edit: Callable[[dict[str, Any]], object]) -> None:
         """Its broker edits the namespace, or creates it."""
         site = self.site(region)
-        assert self.writers is not None
+        assert isinstance(self.writers, BrokerWriters)
         assert site.brokers is not None
         assert self.writers.edit(site, site.brokers.versions["b0"], P, edit) is not None
 
     def becomes(self, region: str, version: str) -> None:
         """Its broker is replaced."""
-        assert self.writers is not None
+        assert isinstance(self.writers, BrokerWriters)
         self.writers.put_in(self.site(region), "b0", version)
 
     def rests(self) -> None:

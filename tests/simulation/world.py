@@ -7,23 +7,27 @@ delivered and drained, and the referee judges.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
+from syncer.conflict.classes.pairs import class_of
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
-from syncer.errors import RevisionMismatch
+from syncer.errors import RevisionMismatch, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
+from syncer.replication.antientropy.class_sums import SumsLabel
 from syncer.replication.fence import Fence, order_of
 from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
@@ -31,7 +35,12 @@ from syncer.stores.contract import BatchRefused
 from tests.simulation import pictures
 from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
-from tests.simulation.disk import Disk, Tables, Trouble
+from tests.simulation.classes import travels_rightly
+from tests.simulation.cluster_names import CLUSTER, ISOLATION, BrokerNames, clustered, rates
+from tests.simulation.disk import Crash, Disk, Tables, Trouble
+from tests.simulation.excluding import NAMESPACES as EXCLUDING
+from tests.simulation.excluding import OwnFieldWriters, drawn, ruled
+from tests.simulation.exclusion_rules import ExclusionRules
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
@@ -42,6 +51,10 @@ from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
+from tests.simulation.topic_daemon import TopicDaemon
+from tests.simulation.topic_store import POLICIES, TopicStore
+from tests.simulation.topics import SCOPE as SCOPE_WITH_POLICIES
+from tests.simulation.topics import TopicWorld
 from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
@@ -55,6 +68,7 @@ NAMESPACE: Final = MetaPath("/admin/policies/t/n")
 TOPIC: Final = MetaPath("/admin/partitioned-topics/t/n/persistent/p")
 KEEPER: Final = MetaPath("/admin/resourcegroups/keeper")
 LONE: Final = MetaPath("/admin/resourcegroups/r")
+SCOPE_WITH_CLUSTERS: Final = Scope((Rule("/admin/clusters/**", Direction.BOTH), *DEFAULT_RULES))
 SCOPES: Final = (
     SCOPE,
     SCOPE,
@@ -65,6 +79,19 @@ SCOPES: Final = (
     ),
 )
 """Of these a region draws its own where scopes differ."""
+CLASSES: Final = (
+    SCOPE,
+    *(
+        Scope((*(Rule(path, direction) for path in ignored), *DEFAULT_RULES))
+        for direction in (Direction.IGNORE, Direction.IGNORE, Direction.APPLY)
+        for ignored in (
+            (LONE,),
+            (MetaPath("/admin/resourcegroups/s"),),
+            (LONE, MetaPath("/admin/resourcegroups/s")),
+        )
+    ),
+)
+"""And of these, where they differ in what is carried."""
 PATHS: Final = (
     LONE,
     MetaPath("/admin/resourcegroups/s"),
@@ -75,6 +102,11 @@ PATHS: Final = (
     MetaPath("/admin/policies/u"),
 )
 
+NAMED_PATHS: Final = (TENANT, NAMESPACE, CLUSTER, MetaPath("/admin/policies/t/m"), ISOLATION)
+"""Those where the brokers of regions have names of their own."""
+
+_OTHER_NAMES: Final = 0.5
+"""How often another region than the first one has some."""
 _NAMES: Final = "abcdef"
 _FEWEST: Final = 2
 """Regions that stay."""
@@ -121,6 +153,8 @@ class Site:
     """What its operators have looked at, and think about."""
     brokers: BrokerGroup | None = None
     """Its brokers, where they have versions."""
+    came_in: dict[MetaPath, Content] = field(default_factory=dict)
+    """What stood at paths that came into its scope, when they last did."""
     older: bool = False
     """It runs the program before this one."""
     began_older: bool = False
@@ -200,14 +234,20 @@ class World:
         self.sites: dict[Region, Site] = {}
         self.gone: dict[Region, Site] = {}
         self.referee = Referee(self.history, self.story, self.sites, self.gone)
-        self.scope = SCOPE
+        self.scope = SCOPE_WITH_CLUSTERS if mode.names else SCOPE_WITH_POLICIES if mode.system_topics else SCOPE
+        self.topics = TopicWorld(self) if mode.system_topics else None
+        """What is more where topic policies are in topics."""
         self.forsaken: list[Publishing] = []
         self.pictures: list[Picture] = []
         """Of any region, at any moment of the past."""
-        self.writers = BrokerWriters(self) if mode.versions else None
-        """The outside writers, where brokers have versions."""
-        if self.writers is not None:
-            self.referee.fields = FieldRules(self.history, self.referee.lost, self.referee.met)
+        self.writers: BrokerWriters | OwnFieldWriters | None = None
+        """The outside writers, where brokers have versions, or regions have fields for themselves."""
+        if mode.versions:
+            fields = self.referee.fields = FieldRules(self.history, self.referee.lost, self.referee.met)
+            self.writers = BrokerWriters(self, fields)
+        elif mode.excludes:
+            rules = self.referee.fields = ExclusionRules(self.history, self.referee.lost)
+            self.writers = OwnFieldWriters(self, rules)
         self.met = self.referee.met
         """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
@@ -218,9 +258,12 @@ class World:
         if mode.compares:
             self.referee.kept_anywhere(self.sites.values())
         self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes, met=self.met, coded=coded)
+        self.met["names"] += any(site.store.names is not None for site in self.sites.values())
         self.met["scopes"] += len({site.scope for site in self.sites.values()}) > 1
         skews = [site.skew_ms for site in self.sites.values()]
         self.met["skew"] += max(skews) - min(skews) > _WIDELY_MS
+        if mode.classes and not mode.rescope:
+            self.bus.judges = partial(travels_rightly, sites=self.sites)
         self.referee.published = lambda: self.bus.events
         self.referee.on_bus = lambda path, stamp: (path, stamp) in self.bus.stamps
         self.mislays = mode.mislay
@@ -245,17 +288,41 @@ class World:
         def overwritten(path: MetaPath, old: Content, new: Content) -> None:
             self.referee.overwritten(site, path, old, new)
 
-        site.store = SimStore(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
+        make = TopicStore if self.topics is not None else SimStore
+        site.store = make(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
+        if self.topics is not None and isinstance(site.store, TopicStore):
+            site.store.forges = partial(self.topics.forged, site)
         site.store.wrote = lambda *what: self.referee.wrote(site, *what)
         site.store.put_outside(KEEPER, b'{"keep":1}')
         if self.mode.versions:
             site.brokers = BrokerGroup.drawn(self.rng)
+        if self.mode.names and (not self.sites or self.rng.random() < _OTHER_NAMES):
+            site.store.names = BrokerNames.drawn(region, self.rng)
+            self._serves_by_name(site)
+        if self.mode.excludes:
+            self._excludes(site)
         if self.mode.scopes:
-            site.scope = self.rng.choice(SCOPES)
+            site.scope = self.rng.choice(CLASSES if self.mode.classes else SCOPES)
         if self.mode.older and self.rng.random() < self.mode.older:
             site.older = site.began_older = True
             site.replica = Replica(replace(site.replica.settings, projections=FORMERLY))
         return site
+
+    def _excludes(self, site: Site) -> None:
+        """A region has some fields for itself, by chance."""
+        rules = self.referee.fields
+        assert isinstance(rules, ExclusionRules)
+        ruled(site, drawn(self.rng))
+        rules.ruled(site)
+        self.met["excludes"] += any(map(site.replica.settings.excluded, EXCLUDING))
+
+    @staticmethod
+    def _serves_by_name(site: Site) -> None:
+        """The guards of the next daemon know its clusters as the configuration does."""
+        names = site.store.names
+        assert names is not None
+        own = frozenset(map(names.product.in_group, {names.own_here}))
+        site.replica = Replica(replace(site.replica.settings, clusters=own))
 
     def _vanishes(self, region: Region) -> bool:
         if self.dark_until.get(region, 0) > self.story.now:
@@ -281,7 +348,11 @@ class World:
             site.disk.set_facts(projections=FORMERLY.kept_as)
             if self.rng.random() < _NEWER_PROGRAM:
                 self._upgrade(site)
-        daemon = Daemon(self, site)
+        try:
+            daemon = Daemon(self, site) if self.topics is None else TopicDaemon(self, site)
+        except (Crash, StateUnavailable):
+            self.story.tell(region, "a daemon ends before it has begun")
+            return self.start(region)
         site.daemons.append(daemon)
         self.story.tell(region, "a daemon starts")
         return daemon
@@ -298,19 +369,25 @@ class World:
         path: MetaPath,
         tag: int | None = None,
         local: int = 4,
-        clusters: tuple[str, ...] = ("east",),
+        clusters: tuple[str, ...] | None = None,
         partitions: int = 4,
     ) -> bytes:
         """A value of the path's kind; equal tags are equal projections, ``local`` is what each cluster keeps."""
         if tag is None:
             self._tag += 1
             tag = self._tag
+        if clusters is None:
+            clusters = clustered(tag) if self.mode.names else ("east",)
         resource = classify(path)
         match resource.kind if resource else None:
             case ResourceKind.TENANT:
                 document: dict[str, object] = {"adminRoles": [f"role-{tag}"], "allowedClusters": [*clusters]}
             case ResourceKind.NAMESPACE:
                 document = {"replication_clusters": [*clusters], "tag": tag, "bundles": {"numBundles": local}}
+                if self.mode.names:
+                    document |= rates(clusters, tag)
+            case ResourceKind.CLUSTER:
+                document = {"serviceUrl": f"http://{local}", "peerClusterNames": [*clusters, f"peer-{tag}"]}
             case ResourceKind.PARTITIONED_TOPIC:
                 document = {"partitions": partitions, "properties": {"tag": str(tag)}}
             case _:
@@ -319,6 +396,9 @@ class World:
 
     def put(self, region: str, path: MetaPath, value: bytes) -> Content | None:
         """Somebody writes into a region's store."""
+        names = self.sites[Region(region)].store.names
+        if names is not None:
+            value = names.written_by_brokers(value)
         content = self.sites[Region(region)].store.put_outside(path, value)
         self.story.tell(
             region,
@@ -365,6 +445,8 @@ class World:
         rng = self.rng
         if self.writers is not None:
             self.writers.found()
+        if self.topics is not None:
+            self.topics.found()
         for region, site in self.sites.items():
             for path in self.paths if self.writers is None else ():
                 if rng.random() < self.mode.found:
@@ -380,7 +462,9 @@ class World:
     @property
     def paths(self) -> tuple[MetaPath, ...]:
         """The paths that outside writers use."""
-        return PATHS[: self.mode.paths]
+        if self.topics is not None:
+            return (*POLICIES, LONE)[: self.mode.paths]
+        return (NAMED_PATHS if self.mode.names else PATHS)[: self.mode.paths]
 
     def _act(self, number: int) -> None:
         rng, mode, part = self.rng, self.mode, self._part
@@ -408,6 +492,8 @@ class World:
     def _move(self, site: Site) -> bool:
         """One move of chance at one region; ``False`` when there is none."""
         rng = self.rng
+        if self.topics is not None and self.topics.move(site):
+            return True
         if site.network and rng.random() < 0.5:
             request = rng.choice(site.network)
             if request.forsaken and rng.random() < 0.3:
@@ -516,6 +602,12 @@ class World:
             (mode.join, "join"),
             (mode.versions, "versions"),
             (mode.untold, "silence"),
+            (mode.rescope, "rescope"),
+            (mode.rename, "rename"),
+            (mode.rule, "rule"),
+            (mode.withheld, "withheld"),
+            (mode.compacts, "compacts"),
+            (mode.goes, "goes"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -565,15 +657,27 @@ class World:
                 self._leave(site)
             case "join" if len(self.sites) + len(self.gone) < len(_NAMES):
                 self._join()
-            case "versions" if self.writers is not None:
+            case "versions" if isinstance(self.writers, BrokerWriters):
                 return self.writers.change(site)
-            case "silence" if self.writers is not None:
+            case "silence" if isinstance(self.writers, BrokerWriters):
                 self.writers.silence(site)
+            case "rule" if isinstance(self.writers, OwnFieldWriters) and self.writers.may_be_ruled(site):
+                self.writers.rule(site, drawn(rng))
+            case "rescope":
+                self.rescope(site, rng.choice(CLASSES))
+            case "rename" if site.store.names is not None:
+                self.rename(site, site.store.names.table(rng))
             case "partition":
                 site.cut_off_until = self.story.now + rng.choice((2_000, 20_000, 60_000))
                 self.story.tell(site.region, "is cut off from the bus for a while")
             case "compaction":
                 return site.store.compact()
+            case "withheld" if self.topics is not None:
+                return self.topics.withhold(site)
+            case "compacts" if self.topics is not None:
+                return self.topics.compact(site)
+            case "goes" if self.topics is not None:
+                return self.topics.delete_topic(site)
             case "asleep" if len(site.daemons) == 1 and daemon is not None and daemon.raised:
                 self.story.tell(site.region, "a daemon falls asleep")
                 daemon.sleeps_until = self.story.now + rng.choice((500, 5_000, 30_000))
@@ -589,6 +693,55 @@ class World:
             case _:
                 return False
         return True
+
+    def rescope(self, site: Site, scope: Scope) -> None:
+        """A region is started anew with another scope; what is under way to its store comes too late.
+
+        What has come in counts as met at first from then on, so less is promised of it.
+        """
+        for daemon in list(site.daemons):
+            daemon.crash()
+        for request in list(site.network):
+            site.comes_too_late(request)
+        site.scope = scope
+        former = SumsLabel.of(site.disk.tables.tree.label).scope
+        site.came_in = {
+            path: node.content
+            for path, node in site.store.nodes.items()
+            if node.content is not None and former is not None and scope.contains(path) and not former.contains(path)
+        }
+        self.referee.loses(site)
+        self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
+
+    def rename(self, site: Site, told: Mapping[str, str]) -> set[MetaPath]:
+        """A region is started anew with another table of names; what is under way to its store comes too late.
+
+        Returns:
+            The paths whose values mean something else by it.
+        """
+        for daemon in list(site.daemons):
+            daemon.crash()
+        for request in list(site.network):
+            site.comes_too_late(request)
+        changed = site.store.read_by(told)
+        self._serves_by_name(site)
+        self.story.tell(site.region, "is told other names", None, *sorted(told.items()))
+        return changed
+
+    def _rename_at_rest(self) -> None:
+        """At rest, another table publishes what it gives another meaning, and nothing else; no path comes or goes."""
+        stood = [set(site.store.nodes) for site in self.sites.values()]
+        named, changed = set(self.history.named), set[MetaPath]()
+        for site in self.sites.values():
+            if site.store.names is not None:
+                changed |= self.rename(site, site.store.names.table(self.rng))
+        self.settle()
+        if [set(site.store.nodes) for site in self.sites.values()] != stood:
+            raise Violation("a table makes or deletes", "", "paths have come or gone since names were changed at rest")
+        for path, stamp in self.history.named.keys() - named:
+            if path not in changed:
+                raise Violation("a table publishes", path, f"{stamp} was given to what has no other meaning")
+        self.referee.judge(self)
 
     def tell_again(self, site: Site, picture: Picture) -> None:
         """A person has a region tell a snapshot, however old it is and whatever it deletes."""
@@ -747,6 +900,8 @@ class World:
         """
         if self.rng.random() < self.mode.together:
             return True
+        if isinstance(self.writers, OwnFieldWriters) and not self.writers.may_be_lost(site):
+            return False
         others = [other for other in self.sites.values() if other is not site and other.region in self.referee.lost]
         return all(other.disk.tables.identity.first_scan_done and other.daemons for other in others)
 
@@ -772,15 +927,31 @@ class World:
         self.dark_until.clear()
         if self.writers is not None:
             self.writers.calm()
+        if self.topics is not None:
+            self.topics.calm()
         if self.mode.older and self.rng.random() < _ALL_UPGRADED:
             self._upgrade_all()
         if self.liar is not None and self.liar.falls_silent():
             self._configure()
         self.settle()
+        if self.topics is not None and self.topics.stranding.deliver():
+            self.settle()
         self.met["went over"] += any(at.began_older and at.projects_as(NEWEST) for at in self.sites.values())
+        self._judge()
+
+    def _judge(self) -> None:
+        """Judge what is at rest, and how it rests when all starts anew.
+
+        Raises:
+            Violation: A rule was broken.
+        """
         self.referee.judge(self)
         if self.writers is not None:
             self.writers.look_closer()
+        if self.mode.names:
+            self._rename_at_rest()
+        if self.topics is not None:
+            self.topics.judge()
         if self.rng.random() < 0.3:
             self._look_again()
 
@@ -827,6 +998,7 @@ class World:
                 self._dismiss_left()
             acted = operated and self._operator()
             acted |= self.writers is not None and self.writers.busy()
+            acted |= self.topics is not None and self.topics.busy
             drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
             in_use = [parts_of(driver).core.replica.settings.projections for driver in drivers]
             acted |= any(each.former for each in in_use) or len({each.kept_as for each in in_use}) > 1  # one rests
@@ -848,11 +1020,15 @@ class World:
         """Whether regions that compare their trees have equal ones."""
         if not self.mode.compares:
             return True
-        trees = [
-            parts_of(site.daemon.driver).antientropy.tree_state.tree if site.daemons else None
-            for site in self.sites.values()
-        ]
-        return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
+        if not all(site.daemons for site in self.sites.values()):
+            return False
+        return all(self._equal(one, other) for one, other in combinations(self.sites.values(), 2))
+
+    def _equal(self, one: Site, other: Site) -> bool:
+        """Whether two regions sum the same over what both carry."""
+        label = class_of(one.scope or self.scope, other.scope or self.scope).label
+        sums = [parts_of(site.daemon.driver).antientropy.tree_state.tree_of(label) for site in (one, other)]
+        return None not in sums and len({tree.root for tree in sums if tree is not None}) == 1
 
     def _forgotten(self) -> bool:
         """Whether regions that forget deletes have forgotten all.
@@ -867,7 +1043,7 @@ class World:
 
     def _progress(self) -> tuple[int, ...]:
         """What changes as long as something real happens."""
-        numbers: list[int] = [len(self.bus.events)]
+        numbers: list[int] = [len(self.bus.events), *(self.topics.written() if self.topics is not None else ())]
         for site in self.sites.values():
             tables = site.disk.tables
             registers = tables.registers.values()
@@ -884,6 +1060,8 @@ class World:
             busy = False
             while site.network:
                 site.land(site.network[0])
+                busy = True
+            if self.topics is not None and self.topics.arrive_all(site):
                 busy = True
             for publishing in list(self.bus.under_way):
                 while not publishing.done:
@@ -945,6 +1123,8 @@ def play(mode: str, seed: int, disks: Callable[[Region], Disk] = Disk, *, coded:
         error.add_note(f"mode {mode}, seed {seed}; the last that happened about it:\n{world.story.about(path)}")
         raise
     finally:
+        if world.topics is not None:
+            world.topics.close()
         for site in world.everywhere:
             site.disk.close()
     return world
