@@ -26,7 +26,8 @@ from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 READY_TIMEOUT_S: Final = 180.0
 STALE_BOOKIE_TIMEOUT_S: Final = 60.0
 _BOOKIES: Final = "/ledgers/available"
-_BROKER_HEAP_MB: Final = 384
+BROKER_HEAP_MB: Final = 384
+"""Enough for some hundreds of topics."""
 _BROKER_DIRECT_MB: Final = 256
 STORE_SESSION_MS: Final = 6_000
 """Longest session in a cluster's own ZooKeeper: how long a killed bookie seems to be alive."""
@@ -116,6 +117,7 @@ class ClusterSettings:
         session_ms: Longest session in its own ZooKeeper. Where nobody is killed a long one is better: a broker that
             gets no turn for longer loses all its topics.
         version: Version of Pulsar that its broker and bookie run; its store does not follow it.
+        broker_heap_mb: Java heap of each broker, in MiB.
 
     Raises:
         VersionRefused: The lab does not have the version, or the version cannot use such a store.
@@ -129,6 +131,7 @@ class ClusterSettings:
     token: str = field(default="", repr=False)
     session_ms: int = STORE_SESSION_MS
     version: str = PULSAR_VERSION
+    broker_heap_mb: int = BROKER_HEAP_MB
 
     def __post_init__(self) -> None:
         release(self.version, etcd=self.store is StoreKind.ETCD)
@@ -200,7 +203,8 @@ class PulsarCluster:
 
     def broker_environment(self) -> dict[str, str]:
         """What every process with a broker of this cluster finds in its environment."""
-        jvm = Jvm(heap_mb=_BROKER_HEAP_MB, direct_mb=_BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
+        heap_mb = self.settings.broker_heap_mb
+        jvm = Jvm(heap_mb=heap_mb, direct_mb=_BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
         return pulsar_environment(self.directory, jvm)
 
     def set_broker(self, values: Mapping[str, str]) -> None:

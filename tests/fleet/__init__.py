@@ -1,0 +1,1 @@
+"""The whole fleet: clusters of different names, stores and scopes in one group."""
