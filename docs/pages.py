@@ -30,10 +30,13 @@ from syncer.config.durations import format_duration
 from syncer.config.model import Config
 from syncer.config.tables import Adapter
 from syncer.config.webhooks import SecretUrl
+from syncer.conflict.cluster_names.places import KEYED, LISTS
+from syncer.conflict.exclusion.rules import NEEDED
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
 from syncer.documents.catalogue import DOCUMENTS
 from syncer.notices.template import NAMES
+from syncer.paths import CLUSTERS
 from syncer.state.sql.tables import metadata
 from tests.hostile.attack import Topic
 from tests.hostile.attacks import ATTACKS
@@ -331,6 +334,11 @@ def paths() -> str:
         for kind, projection in PROJECTIONS.items()
     ]
     kinds = table(("Kind", "Projection", "Local fields", "Taken over at creation", "Sets"), rows)
+    own = [
+        (str(kind), names(LISTS.get(kind, ())), names(KEYED.get(kind, ())), names(NEEDED.get(kind, ())))
+        for kind in PROJECTIONS
+    ]
+    named = table(("Kind", "Arrays of names", "Keyed by names", "Never excluded"), own)
     return f"""## Default rules
 
 The first rule that matches a path decides; a path that none matches stays out.
@@ -348,6 +356,14 @@ Whatever the rules say, nothing outside these prefixes is ever carried:
 Two values are equal when their projections are: JSON parsed, keys and sets sorted, local fields left out.
 
 {kinds}
+
+## What a region can have for itself
+
+[Names of clusters](../how-to/map-cluster-names.md) are mapped in the arrays and keys below, and in paths below
+`{CLUSTERS}`. Any replicated field at the top of a document can be [excluded](../how-to/keep-a-field-local.md), but for
+those in the last column.
+
+{named}
 """
 
 
