@@ -172,6 +172,7 @@ def begin_anew(parts: Parts, asked: BeginAnew) -> None:
     parts.local.begin_anew()
     parts.antientropy.begin_anew()
     parts.gc.begin_anew()
+    parts.core.uncompared = parts.core.uncompared.of_an_empty_database
     with parts.core.state.transaction() as tx:
         parts.antientropy.sum_what_is_shared()
         parts.antientropy.tree_state.load(tx)

@@ -39,6 +39,11 @@ class Uncompared:
         return replace(self, place=moved(fence, at), policies=policies_moved(fence, at))
 
     @property
+    def of_an_empty_database(self) -> Uncompared:
+        """The same without rules from before: nothing is kept that they stand for, so nothing has come in by others."""
+        return replace(self, rules=False, former=None, unkept=False)
+
+    @property
     def lets_in(self) -> bool:
         """Whether paths may have come in that were not carried, or not read of this place, before."""
         return (self.rules and not self.unkept) or self.policies

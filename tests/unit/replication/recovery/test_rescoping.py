@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from syncer.bus.wire.messages import StatePage, StateRequest
 from syncer.conflict.classes.telling import RULES_TOLD
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import KeptFields
@@ -16,10 +17,12 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, ResourceKind
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind
 from syncer.paths import GLOBAL_TOPIC_POLICIES
 from syncer.replacing import replace
 from syncer.replication.antientropy.class_sums import SumsLabel
+from syncer.replication.assembly import begin_anew
+from syncer.replication.recovery.rebuild import BeginAnew
 from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Site, path_of, value_of, version
 from tests.unit.replication.local.test_store_migration import NOW, scanned
@@ -145,3 +148,15 @@ def test_the_rules_that_a_region_has_kept_of_itself_may_be_more_than_any_that_it
     assert found is not None
     assert found.rules == long.rules
     assert SumsLabel(head=label.head, rules="perhaps /admin/policies/**").scope is None, "of a newer version"
+
+
+def test_an_old_copy_that_begins_anew_tells_whoever_has_lost_theirs_too_that_it_has_nothing(site: Site) -> None:
+    """Nothing of it is met for the first time: two that have lost their databases would wait for each other."""
+    asked = StateRequest(region=Region("west"), sender="db-west", sent_at_ms=NOW, target=Region("east"))
+    parts = parts_of(site.driver)
+    parts.recovery.progress.owed[asked.region] = asked
+    assert site.driver.correspond(NOW) == [], "what has come in is met first"
+    begin_anew(parts, BeginAnew("the fence names another database", None))
+    parts.recovery.progress.owed[asked.region] = asked
+    pages = [said for said in site.driver.correspond(NOW) if isinstance(said, StatePage)]
+    assert [(page.target, page.rebuilding, page.last, page.entries) for page in pages] == [("west", True, True, ())]
