@@ -143,10 +143,10 @@ def end(local: OwnStore, scan: Scan) -> None:
         PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
     """
     with local.core.state.transaction() as tx:
-        alive = min(scan.alive, tx.count_alive())
-        if scan.met == 0 and alive > 0 and next(_unmet(local, tx), ()):
+        empty = scan.met == 0 and min(scan.alive, tx.count_alive()) > 0
+        if empty and (gone := sum(map(len, _unmet(local, tx)))):
             raise PreconditionFailed(
-                f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
+                f"the store answers empty, where {gone} paths were alive: nothing was stamped, nothing was deleted",
                 hint="Check the store's address, chroot and content. To meet a store that was emptied on purpose anew: "
                 f"stop the daemon, move its sidecar database away, delete {local.core.fence_path}, start it again.",
             )

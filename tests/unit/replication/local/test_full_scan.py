@@ -56,3 +56,15 @@ def test_a_region_may_opt_out_of_all_that_it_has_but_not_find_its_store_empty() 
     del site.entries[path_of("one")]
     with pytest.raises(PreconditionFailed, match="the store answers empty, where 1 paths were alive"):
         scanned(site, NOW)
+
+
+def test_what_has_left_the_scope_does_not_count_as_missing_in_a_store_that_answers_empty() -> None:
+    site = Site("east")
+    for name in ("left", "stays"):
+        site.has(path_of(name), 3, 1)
+    scanned(site, NOW)
+    site.scope = Scope([Rule(path_of("left"), Direction.IGNORE), *DEFAULT_RULES])
+    site.begin()
+    del site.entries[path_of("stays")]
+    with pytest.raises(PreconditionFailed, match="the store answers empty, where 1 paths were alive"):
+        scanned(site, NOW)
