@@ -87,6 +87,7 @@ class Core:
         place: The store as the configuration names it.
         peculiar: In what this region differs from others by its configuration.
         renaming: The store is another one, or read by other names, and not all that differs by that is published yet.
+            At a start that may be whatever the outbox holds.
         going_over: How far it is with going over to another projection.
         uncompared: In what the store, or the look at it, is another one, and not all of it was compared since.
         still_excluded: Paths with fields that are excluded by no rule any more, and differ from the group's.

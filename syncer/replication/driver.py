@@ -114,11 +114,11 @@ class Driver(DriverStatus):
         elif not another:
             rebuild.begin_quiet(self._recovery)
         self._core.uncompared = self._core.uncompared.in_store_of(present, self._core.place.at)
-        self._core.renaming = self._core.uncompared.place
         rebuilding = rebuild.phase_of(self._recovery) is Phase.HEARING
         fence = raised(entry, self._core.identity, fresh_id, now, rebuilding=rebuilding, at=self._core.place.at)
         with self._core.state.transaction() as tx:
             self._core.identity = tx.set_identity(mark=fence.mark)
+            self._core.renaming = self._core.uncompared.place or bool(tx.outbox(1))
             if self._core.uncompared.place:
                 tx.forget_revisions()  # those of another store say nothing, even where they are equal
         self._recovery.progress.tried.add(fence.number)

@@ -111,12 +111,14 @@ class Fence:
         return replace(self, untold=(*self.untold, batch))
 
     def as_noted(self, held: Fence) -> Fence:
-        """The fence as just read, with its batches as the writer has noted them: what becomes of others comes apart.
+        """The fence as just read or written, with its batches and its place as the writer has noted them since.
+
+        What becomes of other batches comes apart. Its place is another one once all of the store was compared.
 
         Args:
             held: As the writer holds it.
         """
-        return replace(self, landed=held.landed, untold=held.untold, found=())
+        return replace(self, landed=held.landed, untold=held.untold, found=(), at=held.at)
 
     def rollback_counter(self, identity: Identity) -> Fence:
         """The fence with the latest mark that the writer's database has given out."""

@@ -299,7 +299,7 @@ def note_rollback_counter(local: OwnStore, write: Put | None, answer: Written | 
     if local.core.fence is None:
         return  # the database has begun anew as another one meanwhile
     if write is not None and answer is not None:
-        hold_fence(local, Fence.decode(write.value), answer)
+        hold_fence(local, Fence.decode(write.value).as_noted(local.core.fence.fence), answer)
     with local.core.state.transaction() as tx:
         local.core.identity = tx.set_identity(marked=local.core.fence.fence.mark)
 

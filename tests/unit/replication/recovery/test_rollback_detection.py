@@ -30,7 +30,7 @@ from syncer.model import (
 )
 from syncer.paths import fence_path
 from syncer.replication.driver import Driver
-from syncer.replication.fence import RECEIPTS, Fence, raised
+from syncer.replication.fence import RECEIPTS, Fence, HeldFence, raised
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.rollback_counter import INTERVAL_MS, RollbackCounter
 from syncer.replication.recovery import rebuild
@@ -296,6 +296,39 @@ def test_a_mark_whose_answer_was_lost_is_found_or_written_again(world: World) ->
     assert world.driver.probe_rollback_counter(world.entry) is None, "it stands there"
     world.driver.marked(None, None, LATER)
     assert world.identity().marked == world.identity().mark == world.fence.mark
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_mark_under_way_takes_back_nothing_of_what_the_fence_is_to_say_since(world: World, *, told: bool) -> None:
+    """Else a store that was compared whole since its names were changed stays one that was not."""
+    put = world.driver.mark(LATER)
+    assert put is not None
+    core = parts_of(world.driver).core
+    assert core.fence is not None
+    core.fence = HeldFence(replace(core.fence.fence, at="compared", untold=("1.7",)), core.fence.revision)
+    answer = world.write(put)
+    if told:
+        world.driver.marked(put, answer, LATER)
+    else:
+        assert world.driver.probe_rollback_counter(world.entry) is None
+    assert core.fence is not None
+    assert core.fence.fence.mark == world.fence.mark
+    world.mark(LATER)
+    assert (world.fence.at, world.fence.untold) == ("compared", ("1.7",))
+
+
+def test_what_differs_by_names_is_not_published_yet_while_the_outbox_holds_it_also_at_the_next_start(
+    world: World,
+) -> None:
+    world.driver.armed()
+    _read(world, world.entry)
+    assert len(world.driver.outbox(10)) == 1
+    world.active()
+    assert parts_of(world.driver).core.renaming
+    rows = world.driver.outbox(10)
+    world.driver.published(rows, LATER)
+    world.driver.heartbeat(LATER, "1")
+    assert not parts_of(world.driver).core.renaming
 
 
 def test_a_mark_is_looked_for_in_no_older_store(world: World) -> None:
