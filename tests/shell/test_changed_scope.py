@@ -104,9 +104,10 @@ async def test_of_what_has_left_the_scope_nothing_counts_for_the_share_of_delete
         await active(west)
         async with east.running():
             await active(east)
-            for path in (kept, *inside, *outside):
+            paths = (kept, *inside, *outside)
+            for path in paths:
                 east.writer.put(path, tenant("a"))
-            await until(lambda: all(west.get(path) is not None for path in (kept, *inside, *outside)), "all are carried")
+            await until(lambda: all(west.get(path) is not None for path in paths), "all are carried")
         async with east.running(scope=scope("/admin/policies/inside-*")):
             await active(east)
             await until(lambda: scanned(east), "all was compared")
