@@ -184,6 +184,13 @@ class SnapshotManifest(ManifestTable):
             raise ValueError("a snapshot with excluded fields has version 3, else one of some tenants 2, any other 1")
         return self
 
+    @model_validator(mode="after")
+    def _one_file_of_a_bucket(self) -> Self:
+        numbers = [each.bucket for each in self.files]
+        if len(set(numbers)) < len(numbers) or any(number >= self.buckets for number in numbers):
+            raise ValueError(f"one file for each of its {self.buckets} buckets at most, and for no other")
+        return self
+
     @property
     def rows(self) -> int:
         """Rows of all files."""

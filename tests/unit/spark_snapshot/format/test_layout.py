@@ -255,3 +255,16 @@ def test_places(tmp_path: Path) -> None:
 def test_a_manifest_that_is_nested_without_end_is_damaged() -> None:
     with pytest.raises(SnapshotDamaged):
         read_manifest(b"[" * 100_000, "a manifest")
+
+
+@pytest.mark.parametrize("buckets", [(7,), (0, 0)])
+def test_a_file_of_no_bucket_and_a_second_one_of_a_bucket_are_damage(tmp_path: Path, buckets: tuple[int, ...]) -> None:
+    """Rows would be compared with others than theirs, or those of one file by nobody."""
+    written = made(tmp_path)
+    here = tmp_path / "east" / written.id
+    (record,) = written.manifest.files[:1]
+    files = tuple(record.model_copy(update={"bucket": bucket}) for bucket in buckets)
+    forged = written.manifest.model_copy(update={"files": files, "buckets": 1}).sealed()
+    (here / MANIFEST).write_text(forged.text())
+    with pytest.raises(SnapshotDamaged, match="one file for each of its 1 buckets at most"):
+        open_snapshot(str(here))
