@@ -102,7 +102,11 @@ def bus_resource(proposal: Proposal) -> GuardRefusal | None:
 
 
 def cluster_in_dispute(proposal: Proposal) -> GuardRefusal | None:
-    """(j) What names a cluster waits while its author, or this region, may mean another one by that name."""
+    """(j) What names a cluster waits while its author, or this region, may mean another one by that name.
+
+    What names none of these waits for nothing, although what stands does: a table only gives the names that it moves to
+    one another, so a document without them is the same by every table.
+    """
     doubted = proposal.facts.doubted
     if not doubted:
         return None

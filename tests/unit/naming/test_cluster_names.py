@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncer.conflict.cluster_names.telling import RegionNames
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import MetaPath, ResourceKind
 from syncer.naming.cluster_names import ClusterNames, closed
@@ -32,6 +33,15 @@ def test_what_is_closed_is_a_permutation_that_gives_the_names(given: dict[str, s
     assert sorted(found) == sorted(found.values())
     assert {here: found.get(here, here) for here in given} == given
     assert all(here != there for here, there in found.items())
+
+
+@given(given=mappings, named=st.lists(some, unique=True))
+def test_what_names_no_moved_cluster_is_the_same_by_every_table(given: dict[str, str], named: list[str]) -> None:
+    """So nothing of it is in dispute, although what it replaces may name one."""
+    stays = [name for name in named if name not in RegionNames(table=given).moved]
+    value = encoded(replication_clusters=stays, topicDispatchRate=dict.fromkeys(stays, 1))
+    names = ClusterNames(given)
+    assert names.value_in_group(SPACE, value) == value == names.value_here(SPACE, value)
 
 
 def test_who_is_left_without_a_name_closes_its_chain() -> None:
