@@ -28,6 +28,7 @@ from tests.simulation.newer_fields import LIMIT, RETENTION
 if TYPE_CHECKING:
     from tests.simulation.exclusion_rules import ExclusionRules
     from tests.simulation.history import Content
+    from tests.simulation.store import StoreCopy
     from tests.simulation.world import Site, World
 
 TENANT: Final = MetaPath("/admin/policies/t")
@@ -145,13 +146,23 @@ class OwnFieldWriters:
 
     @staticmethod
     def may_be_ruled(site: Site) -> bool:
-        """Whether the database knows of every value that is the region's own: without that or a rule nobody can."""
-        return all(_noted(site, path, name) for path, name in _own_places(site))
+        """Whether the database knows of every value that is the region's own: without that or a rule nobody can.
+
+        One beside a store that was put back does not, and another one will stand in its place.
+        """
+        if site.put_back:
+            return False
+        return all(_noted(site, path, name) for path, name in _own_places(_values(site)))
 
     @staticmethod
-    def may_be_lost(site: Site) -> bool:
-        """Whether no value is the region's own by its database alone."""
-        return all(name in site.replica.settings.excluded(path) for path, name in _own_places(site))
+    def may_be_lost(site: Site, values: dict[MetaPath, bytes] | None = None) -> bool:
+        """Whether no value of the store, or of a copy of it, is the region's own by its database alone."""
+        places = _own_places(_values(site) if values is None else values)
+        return all(name in site.replica.settings.excluded(path) for path, name in places)
+
+    def may_be_put_back(self, site: Site, copy: StoreCopy) -> bool:
+        """Whether no value of the copy would be the region's own by its database alone, which does not go back."""
+        return self.may_be_lost(site, {path: copy.nodes[path].value for path in NAMESPACES if path in copy.nodes})
 
     def rule(self, site: Site, exclusions: Exclusions) -> None:
         """A region is started anew with other rules; what is under way to its store comes too late."""
@@ -197,8 +208,9 @@ def _values(site: Site) -> dict[MetaPath, bytes]:
     return {path: site.store.nodes[path].value for path in NAMESPACES if path in site.store.nodes}
 
 
-def _own_places(site: Site) -> list[tuple[MetaPath, str]]:
-    fields = {path: own_fields(value) for path, value in _values(site).items()}
+def _own_places(values: dict[MetaPath, bytes]) -> list[tuple[MetaPath, str]]:
+    """Where a value is a region's own."""
+    fields = {path: own_fields(value) for path, value in values.items()}
     return [(path, name) for path, found in fields.items() for name, value in found.items() if is_own(value)]
 
 

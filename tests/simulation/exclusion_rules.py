@@ -88,6 +88,11 @@ class ExclusionRules:
         """Somebody has written."""
         self._log(site, path, content)
 
+    def put_back(self, site: Site) -> None:
+        """The store holds what a backup of it held."""
+        for path in NAMESPACES:
+            self._log(site, path, site.store.content(path))
+
     def written_here(self, site: Site, path: MetaPath) -> None:
         """A daemon has written.
 

@@ -205,6 +205,8 @@ _CLASSES: Final = replace(
     actions=(80, 180),
 )
 
+_OPTING: Final = replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260))
+
 _MAPPINGS: Final = replace(
     _CALM,
     name="mappings",
@@ -452,7 +454,8 @@ MODES: Final[dict[str, Mode]] = {
         replace(_PARTING, name="repairs-parting", picture=0.05),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
         _CLASSES,
-        replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260)),
+        _OPTING,
+        replace(_OPTING, name="opting-wiped", wipe=0.008, mislay=0.1, reorder=1),
         _SCOPES,
         *LIARS,
         _TOPICS,
@@ -471,5 +474,6 @@ MODES: Final[dict[str, Mode]] = {
         ),
         _MAPPINGS,
         _EXCLUDED,
+        replace(_EXCLUDED, name="excluded-restored", restore=0.03),
     )
 }

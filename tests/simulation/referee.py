@@ -130,9 +130,10 @@ class Referee:
         done = self._judged.get(site.region, 0)
         self._judged[site.region] = len(tables.stamped)
         if len(tables.stamped) > done:
-            if tables.identity.database_id == site.outdated:
-                event = tables.stamped[done]
-                raise Violation("old store", event.path, f"{site.region} stamped {event.stamp} of a store put back")
+            new = [event for event in tables.stamped[done:] if (event.path, event.stamp) not in self.history.named]
+            if new and tables.identity.database_id == site.outdated:
+                detail = f"{site.region} stamped {new[0].stamp} of a store put back"
+                raise Violation("old store", new[0].path, detail)
             asserted = {
                 (row.path, row.stamp): row.decision
                 for row in tables.journal[len(before.journal) :]
@@ -357,9 +358,16 @@ class Referee:
         if before == GARBAGE:
             raise Violation("guard", path, f"{site.region} wrote {stamp} over what it cannot read")
         stood = digest_of(path, before) if before is not None else None
-        passed = (site.region, path, stamp, stood) in self._confirmed
+        register = site.disk.tables.registers.get(path)
+        shown = register.stored_digest if register is not None else None  # by the group's fields
+        passed = any((site.region, path, stamp, each) in self._confirmed for each in (stood, shown))
         if not passed and (why := needs_a_person(site, path, before, after)):
             raise Violation("guard", path, f"{site.region} wrote {stamp} without a person, although {why}")
+
+    def rescopes(self, site: Site) -> None:
+        """A region carries other paths: of those that come in, its peers need not have told it anything."""
+        self._to_learn.pop(site.disk.tables.identity.database_id, None)
+        self.loses(site)
 
     def loses(self, site: Site) -> None:
         """A region loses its database: what holds for it from now on is weaker."""
@@ -394,8 +402,11 @@ class Referee:
                     continue
                 teller = self._sites[told.region].disk.tables
                 whole = teller.identity.database_id == told.database_id and not self._may_miss(site, teller, path)
+                whole = whole and direction_of(self._sites[told.region], path) is not Direction.IGNORE
                 held = any(each.path == path and each.sequence == 0 for each in teller.stamped)  # it is told to nobody
-                if whole and path in told.paths and path in teller.registers and not held:
+                register = teller.registers.get(path)
+                known = register is not None and register.known is not None
+                if whole and path in told.paths and known and not held:
                     detail = f"{site.region} makes a baseline of what {told.region} knows"
                     raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)

@@ -591,6 +591,7 @@ class Daemon:
     def _complete(self, scan: Scan) -> None:
         if self.driver.scan_complete(scan, self.now):
             self.tell("has scanned")
+            self.site.put_back = False
             self.scan = None
 
     # -- reads
@@ -805,7 +806,7 @@ class Daemon:
                 for member in parts.recovery.progress.members.values()
             ) or bool(parts.recovery.progress.owed)
         return bool(parts.recovery.values.wanting) or (
-            bool(parts.recovery.progress.owed) and parts.core.first_scan_done
+            bool(parts.recovery.progress.owed) and parts.core.first_scan_done and not parts.core.uncompared.rules
         )
 
     def correspond(self) -> None:

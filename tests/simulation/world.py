@@ -142,6 +142,8 @@ class Site:
     backups: list[StoreCopy] = field(default_factory=list)
     outdated: str = ""
     """The database whose store was put back: it may stamp nothing any more."""
+    put_back: bool = False
+    """No scan has met what was put back."""
     scope: Scope | None = None
     """Its own; ``None``: that of the world."""
     cut_off_until: int = 0
@@ -697,20 +699,21 @@ class World:
     def rescope(self, site: Site, scope: Scope) -> None:
         """A region is started anew with another scope; what is under way to its store comes too late.
 
-        What has come in counts as met at first from then on, so less is promised of it.
+        What has come in counts as met at first from then on, so less is promised of it. A database that takes the place
+        of a lost one takes all that it finds for what may be older than the group's: what gives way is kept.
         """
         for daemon in list(site.daemons):
             daemon.crash()
         for request in list(site.network):
             site.comes_too_late(request)
         site.scope = scope
-        former = SumsLabel.of(site.disk.tables.tree.label).scope
+        former = SumsLabel.of(site.disk.tables.tree.label).scope if site.disk.tables.identity.rebuild is None else None
         site.came_in = {
             path: node.content
             for path, node in site.store.nodes.items()
             if node.content is not None and former is not None and scope.contains(path) and not former.contains(path)
         }
-        self.referee.loses(site)
+        self.referee.rescopes(site)
         self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
 
     def rename(self, site: Site, told: Mapping[str, str]) -> set[MetaPath]:
@@ -852,6 +855,7 @@ class World:
                     self.drain(other)
         site.disk.lose(copy)
         site.deletes.clear()  # nobody is left who knows of them
+        site.came_in = {}  # nor of what was not carried
         if copy is None and self.mode.picture:
             site.disk.set_facts(generation=site.disk.born())
         self.referee.loses(site)
@@ -872,14 +876,18 @@ class World:
             )
             if fence.database_id == identity.database_id and receipt and fence.mark >= identity.marked:
                 return False
+        if isinstance(self.writers, OwnFieldWriters) and not self.writers.may_be_put_back(site, copy):
+            return False
         for request in list(site.network):
             site.comes_too_late(request)
         for daemon in site.daemons:
             daemon.cut = True
             daemon.lose_answers()
         site.store.put_back(copy)
-        site.outdated = identity.database_id if identity.first_scan_done else ""
+        site.outdated, site.put_back = identity.database_id if identity.first_scan_done else "", True
         self.referee.loses(site)
+        if isinstance(self.referee.fields, ExclusionRules):
+            self.referee.fields.put_back(site)
         self.story.tell(site.region, "its store is put back from a backup")
         return True
 
