@@ -17,7 +17,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from syncer.errors import StoreUnavailable, SyncerError, TopicPoliciesWithheld
-from syncer.model import MetaPath, Stamp
+from syncer.model import MetaPath, Millis, Stamp
 from syncer.paths import is_under
 from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.local.full_scan import PageTicket
@@ -272,15 +272,24 @@ class SimTopicLogs:
         self.store.messages.setdefault(namespace, [])
 
     async def stirred(self) -> AsyncIterator[Collection[str]]:
-        """Tell what brokers have pushed, some time later."""
+        """Tell what brokers have pushed, some time later; again, where nobody has read it, when time has passed."""
         while True:
-            names = [name for name, each in self.opened.items() if each.behind]
+            names = self._untold()
             if names:
                 await self.daemon.step(fails=None)
+                for name in names:
+                    if name in self.opened:
+                        self.opened[name].told_at = Millis(self.daemon.world.story.now)
                 yield names
+            elif any(each.behind for each in self.opened.values()):
+                await self.daemon.step(ready=lambda: bool(self._untold()), fails=None)
             else:
                 self.pushes.clear()
                 await self.pushes.wait()
+
+    def _untold(self) -> list[str]:
+        now = self.daemon.world.story.now
+        return [name for name, each in self.opened.items() if each.behind and each.told_at != now]
 
 
 class SimTopicLog:
@@ -293,10 +302,12 @@ class SimTopicLog:
         self.namespace = namespace
         self.taken = 0
         self.behind = True
+        self.told_at: Millis | None = None
+        """When it was told last that there is something to be read; since then nothing has come."""
 
     def pushed(self) -> None:
         """Something has come."""
-        self.behind = True
+        self.behind, self.told_at = True, None
         self._logs.pushes.set()
 
     def _take(self) -> list[LogMessage]:
