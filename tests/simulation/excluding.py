@@ -150,7 +150,8 @@ class OwnFieldWriters:
 
         One beside a store that was put back does not, and another one will stand in its place.
         """
-        if site.put_back:
+        identity = site.disk.tables.identity
+        if site.beside and (site.beside == identity.database_id or not identity.first_scan_done):
             return False
         return all(_noted(site, path, name) for path, name in _own_places(_values(site)))
 

@@ -474,6 +474,6 @@ MODES: Final[dict[str, Mode]] = {
         ),
         _MAPPINGS,
         _EXCLUDED,
-        replace(_EXCLUDED, name="excluded-restored", restore=0.03),
+        replace(_EXCLUDED, name="excluded-restored", restore=0.03, wipe=0.0),
     )
 }

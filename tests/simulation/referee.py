@@ -365,8 +365,10 @@ class Referee:
             raise Violation("guard", path, f"{site.region} wrote {stamp} without a person, although {why}")
 
     def rescopes(self, site: Site) -> None:
-        """A region carries other paths: of those that come in, its peers need not have told it anything."""
+        """A region carries other paths: of those its peers need not have told it anything, nor it them."""
         self._to_learn.pop(site.disk.tables.identity.database_id, None)
+        for database, tellings in self._to_learn.items():
+            self._to_learn[database] = tuple(each for each in tellings if each.region != site.region)
         self.loses(site)
 
     def loses(self, site: Site) -> None:

@@ -591,7 +591,6 @@ class Daemon:
     def _complete(self, scan: Scan) -> None:
         if self.driver.scan_complete(scan, self.now):
             self.tell("has scanned")
-            self.site.put_back = False
             self.scan = None
 
     # -- reads

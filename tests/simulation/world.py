@@ -142,8 +142,8 @@ class Site:
     backups: list[StoreCopy] = field(default_factory=list)
     outdated: str = ""
     """The database whose store was put back: it may stamp nothing any more."""
-    put_back: bool = False
-    """No scan has met what was put back."""
+    beside: str = ""
+    """Likewise, whether it had read that store whole before or not."""
     scope: Scope | None = None
     """Its own; ``None``: that of the world."""
     cut_off_until: int = 0
@@ -884,7 +884,8 @@ class World:
             daemon.cut = True
             daemon.lose_answers()
         site.store.put_back(copy)
-        site.outdated, site.put_back = identity.database_id if identity.first_scan_done else "", True
+        site.beside = identity.database_id
+        site.outdated = site.beside if identity.first_scan_done else ""
         self.referee.loses(site)
         if isinstance(self.referee.fields, ExclusionRules):
             self.referee.fields.put_back(site)
