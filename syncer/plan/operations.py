@@ -4,9 +4,9 @@ Invariants: an operation names the whole value that it expects and the whole val
 same two values the other way round, and reversing twice changes nothing. A path has at most one operation. Creates and
 updates come parents first, deletes after them, children first.
 
-An operation expects a *value*, not a revision: a value that was rewritten as it was is no change, and the reverse of a
-write that is still to come could not name the revision that the store will give it. The executor turns the value into
-the revision that it has just read, so that every write is still conditional.
+An operation expects a *value*, not a revision: a value that was rewritten as it was is no change, in another order of
+its fields either, and the reverse of a write that is still to come could not name the revision that the store will give
+it. The executor turns the value into the revision that it has just read, so that every write is still conditional.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from syncer.conflict.projection import PROJECTIONS, WITHHELD
+from syncer.conflict.projection import PROJECTIONS, WITHHELD, canonical, parse
 from syncer.conflict.withholding import carried_value, withholds
-from syncer.errors import InvariantBroken, PlanStale
+from syncer.errors import InvariantBroken, PlanStale, ValueInvalid
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import Resource, resource_at
 
@@ -84,7 +84,7 @@ class Operation:
 
     def standing(self, present: bytes | None) -> Standing:
         """Whether it can be performed on what the store holds now, has been performed, or no longer fits."""
-        present, before, after = (_carried(self.path, each) for each in (present, self.before, self.after))
+        present, before, after = (_comparable(self.path, each) for each in (present, self.before, self.after))
         if present == before:
             return Standing.READY
         return Standing.ALREADY if present == after else Standing.STALE
@@ -183,6 +183,17 @@ def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made"
 
 def _carried(path: MetaPath, value: bytes | None) -> bytes | None:
     return None if value is None else carried_value(path, value)
+
+
+def _comparable(path: MetaPath, value: bytes | None) -> bytes | None:
+    """What may leave the store, in a form that has no order of fields; bytes as they are where they are no document."""
+    carried = _carried(path, value)
+    if carried is None:
+        return None
+    try:
+        return canonical(parse(carried))
+    except ValueInvalid:
+        return carried
 
 
 def _rank(operation: Operation) -> tuple[bool, int, str]:

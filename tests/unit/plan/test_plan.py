@@ -13,7 +13,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.diffing import diff, differing, fingerprint, operation, pictured
-from syncer.plan.operations import Action, Operation, Plan, planned
+from syncer.plan.operations import Action, Operation, Plan, Standing, planned
 from syncer.plan.rendering import changes, summary
 from syncer.plan.review import ALLOWABLE, Reason, TargetFacts, review, to_be_asked
 
@@ -220,6 +220,26 @@ def test_a_plan_is_performed_on_what_it_fits_and_on_what_it_has_performed() -> N
     assert plan.apply_to(after) == after
     with pytest.raises(PlanStale, match="acme/orders: changed since"):
         plan.apply_to({SPACE: b"{}"})
+
+
+@pytest.mark.parametrize(
+    ("present", "standing"),
+    [
+        (b'{"b": 2, "a": {"d": 4, "c": 3}}', Standing.READY),
+        (b'{"b":1,"a":{"c":3,"d":4}}', Standing.ALREADY),
+        (b'{"a":{"c":3,"d":4},"b":3}', Standing.STALE),
+        (b"no json", Standing.STALE),
+        (None, Standing.STALE),
+    ],
+)
+def test_the_order_of_fields_is_no_change(present: bytes | None, standing: Standing) -> None:
+    update = put(SPACE, b'{"a":{"c":3,"d":4},"b":1}', b'{"a":{"c":3,"d":4},"b":2}')
+    assert update.standing(present) is standing
+
+
+def test_what_is_no_document_is_judged_by_its_bytes() -> None:
+    update = put(SPACE, b"[1, 2]", b"[1,2]")
+    assert [update.standing(each) for each in (b"[1,2]", b"[1, 2]", b"[ 1,2]")] == list(Standing)
 
 
 def test_a_picture_holds_the_fingerprint_of_every_value() -> None:

@@ -92,19 +92,37 @@ async def test_an_excluded_field_is_no_difference_either_way(
         assert (await compare(one, two, now=NOW)).plan.operations == ()
 
 
+async def changed(store: SqliteStore, **fields: int) -> None:
+    """Another program changes fields of the namespace."""
+    entry = (await store.read([SPACE]))[SPACE]
+    assert entry is not None
+    await store.apply([Put(path=SPACE, value=with_fields(entry.value, **fields), expected=entry.revision)])
+
+
 async def test_a_plan_leaves_an_excluded_field_as_it_stands(
     own: SqliteStore, other: SqliteStore, excluding: Completion
 ) -> None:
-    there = with_fields((await contents(LiveSide(other, WEST, SCOPE)))[SPACE], **{LIMIT: 2})
-    revision = (await other.read([SPACE]))[SPACE]
-    assert revision is not None
-    await other.apply([Put(path=SPACE, value=there, expected=revision.revision)])
+    await changed(other, **{LIMIT: 2})
     here = LiveSide(own, EAST, SCOPE, excluding)
     plan = (await compare(here, LiveSide(other, WEST, SCOPE), now=NOW)).plan
     outcome = await perform(plan.operations, own, SCOPE, completion=excluding)
     assert outcome.error is None
     found = await spaces(own)
     assert (found[TTL], found[LIMIT]) == (5, 2)
+
+
+async def test_a_plan_beside_an_excluded_field_is_resumed_and_taken_back(
+    own: SqliteStore, other: SqliteStore, excluding: Completion
+) -> None:
+    before = await spaces(own)
+    await changed(other, **{LIMIT: 2})
+    plan = (await compare(LiveSide(own, EAST, SCOPE, excluding), LiveSide(other, WEST, SCOPE), now=NOW)).plan
+    await perform(plan.operations, own, SCOPE, completion=excluding)
+    again = await perform(plan.operations, own, SCOPE, completion=excluding)
+    assert (again.error, again.already) == (None, list(plan.operations))
+    undone = await perform(plan.reversed().operations, own, SCOPE, completion=excluding)
+    assert (undone.error, len(undone.applied)) == (None, 1)
+    assert await spaces(own) == before
 
 
 async def test_what_a_plan_creates_lacks_an_excluded_field_but_from_the_regions_own_backup(
