@@ -61,7 +61,7 @@ class Completion:
     ) -> None:
         self._keeps = keeps
         self.excluded = excluded
-        self._in_group = nothing_excluded if own else excluded
+        self._own = own
         self.trouble = "" if keeps is not None or not drops else trouble or NOT_AT_HAND
 
     async def of(self, values: Mapping[MetaPath, bytes]) -> dict[MetaPath, bytes]:
@@ -70,11 +70,20 @@ class Completion:
         Raises:
             StateError: The database cannot be read any more.
         """
+        return await self._completed(values, nothing_excluded if self._own else self.excluded)
+
+    async def in_group(self, values: Mapping[MetaPath, bytes]) -> dict[MetaPath, bytes]:
+        """The same as the group goes by them, as far as the database tells its values. Raises like :meth:`of`."""
+        return await self._completed(values, self.excluded)
+
+    async def _completed(
+        self, values: Mapping[MetaPath, bytes], in_group: Callable[[MetaPath], frozenset[str]]
+    ) -> dict[MetaPath, bytes]:
         whole = dict(values)
         if self._keeps is not None and whole:
             kept = await anyio.to_thread.run_sync(partial(self._keeps.kept_at, frozenset(whole)))
             for path, fields in kept.items():
-                whole[path] = completed_value(path, whole[path], limited(fields, self._in_group(path)))
+                whole[path] = completed_value(path, whole[path], limited(fields, in_group(path)))
         return whole
 
     def written(self, path: MetaPath, value: bytes, present: bytes | None) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Final, Protocol
 
 from syncer.conflict.scope import Scope
@@ -12,6 +12,7 @@ from syncer.plan.diffing import fingerprint
 from syncer.planning.completion import Completion
 from syncer.stores.contract import Entry, MetadataStore
 
+Complete = Callable[[Mapping[MetaPath, bytes]], Awaitable[dict[MetaPath, bytes]]]
 READ_PATHS: Final = 500
 """Paths of one read: bounds the memory of an answer."""
 
@@ -85,34 +86,44 @@ class LiveSide:
         return self._completion.excluded(path)
 
     async def picture(self) -> dict[MetaPath, Digest]:
-        """Scan the scope; memory holds a page of values at a time."""
+        """Scan the scope, as the group goes by it; memory holds a page of values at a time."""
         found: dict[MetaPath, Digest] = {}
-        async for page in self.pages():
+        async for page in self._pages(self._completion.in_group):
             found.update((path, fingerprint(path, value)) for path, value in page)
         return found
 
-    async def pages(self) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
+    def pages(self) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
         """Every resource in scope with its value, in bounded pages; one that changes meanwhile may come twice."""
+        return self._pages(self._completion.of)
+
+    async def values(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
+        """Read some paths anew."""
+        return await self._values(paths, self._completion.of)
+
+    async def in_group(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
+        """The same as the group goes by them, also where the side's values of excluded fields are the store's own."""
+        return await self._values(paths, self._completion.in_group)
+
+    async def _pages(self, complete: Complete) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
         for prefix in self.scope.prefixes:
             async for entries in self._store.scan(prefix):
                 found = {
                     entry.path: entry.value for entry in entries if self.scope.contains(entry.path) and held(entry)
                 }
                 if found:
-                    yield await self._read(found)
+                    yield await self._read(found, complete)
 
-    async def values(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
-        """Read some paths anew."""
+    async def _values(self, paths: Collection[MetaPath], complete: Complete) -> dict[MetaPath, bytes]:
         found: dict[MetaPath, bytes] = {}
         ordered = sorted(paths)
         for start in range(0, len(ordered), READ_PATHS):
             entries = await self._store.read(ordered[start : start + READ_PATHS])
             there = {path: entry.value for path, entry in entries.items() if entry is not None and held(entry)}
-            found.update(await self._read(there))
+            found.update(await self._read(there, complete))
         return found
 
-    async def _read(self, values: Mapping[MetaPath, bytes]) -> list[tuple[MetaPath, bytes]]:
-        whole = await self._completion.of(values)
+    async def _read(self, values: Mapping[MetaPath, bytes], complete: Complete) -> list[tuple[MetaPath, bytes]]:
+        whole = await complete(values)
         return [(path, carried_value(path, value)) for path, value in whole.items()]
 
 

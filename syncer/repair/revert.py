@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from syncer.errors import PreconditionFailed
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp
-from syncer.plan.diffing import fingerprint
-from syncer.plan.operations import Operation, Plan, planned
+from syncer.plan.diffing import Picture, fingerprint
+from syncer.plan.operations import Plan, planned
 from syncer.repair.preview import held_back
 from syncer.repair.repair_file import RepairFile
 
@@ -84,23 +84,30 @@ def given_to(region: Region, file: RepairFile) -> Given:
     return Given(snapshot=snapshots[region], winners=winners)
 
 
-def reverse_of(given: Given, found: Plan, *, deletes: bool, stamp_of: StampOf | None = None) -> Reverse:
+def reverse_of(
+    given: Given, found: Plan, standing: Picture, *, deletes: bool, stamp_of: StampOf | None = None
+) -> Reverse:
     """Narrow a plan down to what the repair has done.
 
     Args:
         given: What the repair was to change.
         found: What would bring the region back to its snapshot, deletes included; of no other paths than the repair's.
+        standing: What its paths hold now, as the group goes by it; a plan has own values of excluded fields.
         deletes: Delete what the repair has made; otherwise the plan names it as left.
         stamp_of: What the region knows; if nobody can say, a version is told by its value alone.
     """
-    standing = [each for each in found.operations if _stands(each, given.winners[each.path], stamp_of)]
-    stand = {each.path for each in standing}
+    operations = [
+        each
+        for each in found.operations
+        if _stands(each.path, standing.get(each.path), given.winners[each.path], stamp_of)
+    ]
+    stand = {each.path for each in operations}
     plan = planned(
         region=found.region,
         source=f"before the repair: {found.source}",
         made_at_ms=found.made_at_ms,
-        operations=(each for each in standing if deletes or each.after is not None),
-        left=(each.path for each in standing if not deletes and each.after is None),
+        operations=(each for each in operations if deletes or each.after is not None),
+        left=(each.path for each in operations if not deletes and each.after is None),
     )
     return Reverse(
         plan=plan,
@@ -109,16 +116,12 @@ def reverse_of(given: Given, found: Plan, *, deletes: bool, stamp_of: StampOf | 
     )
 
 
-def _stands(operation: Operation, winner: Winner, stamp_of: StampOf | None) -> bool:
-    if _fingerprint(operation.path, operation.before) != winner.digest:
+def _stands(path: MetaPath, digest: Digest | None, winner: Winner, stamp_of: StampOf | None) -> bool:
+    if digest != winner.digest:
         return False
-    known = None if stamp_of is None else stamp_of(operation.path)
+    known = None if stamp_of is None else stamp_of(path)
     return known is None or known == winner.stamp
 
 
 def _winner(event: MetadataChangeEvent) -> Winner:
-    return Winner(_fingerprint(event.path, event.value), event.stamp)
-
-
-def _fingerprint(path: MetaPath, value: bytes | None) -> Digest | None:
-    return None if value is None else fingerprint(path, value)
+    return Winner(None if event.value is None else fingerprint(event.path, event.value), event.stamp)

@@ -35,7 +35,7 @@ def taken_back(
     before: Values, now: Values, repair: Changes, stamps: dict[MetaPath, Stamp], *, deletes: bool
 ) -> Reverse:
     there, here = ({path: held[path] for path in repair if path in held} for held in (before, now))
-    return reverse_of(given_by(repair), made(here, there), deletes=deletes, stamp_of=stamps.get)
+    return reverse_of(given_by(repair), made(here, there), pictured(here), deletes=deletes, stamp_of=stamps.get)
 
 
 @given(before=stores, repair=changes)

@@ -147,7 +147,7 @@ def restore(
     log_to_stderr()
 
     async def run() -> ExitCode:
-        async with other_side(config, other=None, backup=directory) as (there, _), opened(config) as target:
+        async with other_side(config, other=None, backup=directory) as (there, _), opened(config, own=True) as target:
             check_own(f"{directory} is a backup", there.region, config, foreign=foreign)
             found = await compared(target, there, deletes=delete, tenants=tenant)
             return await carry_out(

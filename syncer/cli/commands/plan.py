@@ -61,7 +61,10 @@ def diff(
     log_to_stderr()
 
     async def run() -> ExitCode:
-        async with other_side(config, other=other, backup=backup) as (there, theirs), opened(config) as target:
+        async with (
+            other_side(config, other=other, backup=backup) as (there, theirs),
+            opened(config, own=True) as target,
+        ):
             found = await compared(target, there, deletes=delete, tenants=tenant)
             scalable = await scalable_of(target, theirs)
             return await differ(target, found, wish, save=save, form=session.form, scalable=scalable)
@@ -102,7 +105,7 @@ def apply(
     log_to_stderr()
 
     async def run() -> ExitCode:
-        async with opened(config) as target:
+        async with opened(config, own=True) as target:
             return await carry_out(
                 target, plan, wish, undo=undo or undo_beside(file), dry_run=dry_run, yes=yes, form=session.form
             )

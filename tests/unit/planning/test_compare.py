@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from syncer.planning.completion import Completion
 from syncer.planning.sources import LiveSide
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
-from syncer.stores.contract import Put
+from syncer.stores.contract import Delete, Put
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.support.planning import NOW, contents, fill, resources
 from tests.unit.state.test_contract import living
@@ -31,6 +31,7 @@ from tests.unit.state.test_contract import living
 pytestmark = pytest.mark.anyio
 
 SPACE = MetaPath("/admin/policies/acme/orders")
+TOPIC = MetaPath("/admin/partitioned-topics/acme/orders/persistent/topic-00000")
 EAST, WEST = Region("east"), Region("west")
 SCOPE = Scope()
 TTL = "message_ttl_in_seconds"
@@ -71,16 +72,23 @@ async def other(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture(params=["at hand", "not at hand"])
 def excluding(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Completion]:
-    """Of a region that excludes a field, with and without its daemon's database."""
+    """Of a region that excludes a field, with and without its daemon's database; as plans for it are made."""
     if request.param == "not at hand":
-        yield Completion(trouble="gone", drops=False, excluded=RULES)
+        yield Completion(trouble="gone", drops=False, excluded=RULES, own=True)
         return
-    url = f"sqlite:///{tmp_path / 'own-state.db'}"
-    with closing(SqlState.open(url, EAST)) as state:
+    with kept(tmp_path, EAST, own=True) as made:
+        yield made
+
+
+@contextmanager
+def kept(folder: Path, region: Region, *, own: bool = False) -> Iterator[Completion]:
+    """Of a region that excludes a field, and whose daemon's database knows the group's value."""
+    url = f"sqlite:///{folder / f'{region}-state.db'}"
+    with closing(SqlState.open(url, region)) as state:
         state.activate()
         with state.transaction() as work:
             work.save([replace(living(SPACE), kept=KeptFields(excluded=(TTL,), group={TTL: 60}))])
-        with closing(Completion(Views.open(url, EAST), excluded=RULES)) as made:
+        with closing(Completion(Views.open(url, region), excluded=RULES, own=own)) as made:
             yield made
 
 
@@ -123,6 +131,22 @@ async def test_a_plan_beside_an_excluded_field_is_resumed_and_taken_back(
     undone = await perform(plan.reversed().operations, own, SCOPE, completion=excluding)
     assert (undone.error, len(undone.applied)) == (None, 1)
     assert await spaces(own) == before
+
+
+async def test_what_a_plan_deleted_comes_back_with_the_regions_own_value(
+    own: SqliteStore, other: SqliteStore, excluding: Completion
+) -> None:
+    before = await spaces(own)
+    for path in (TOPIC, SPACE):
+        entry = (await other.read([path]))[path]
+        assert entry is not None
+        await other.apply([Delete(path=path, expected=entry.revision)])
+    here = LiveSide(own, EAST, SCOPE, excluding)
+    plan = (await compare(here, LiveSide(other, WEST, SCOPE), now=NOW, deletes=True)).plan
+    await perform(plan.operations, own, SCOPE, completion=excluding)
+    assert SPACE not in await contents(here)
+    undone = await perform(plan.reversed().operations, own, SCOPE, completion=excluding)
+    assert (undone.error, await spaces(own)) == (None, before)
 
 
 async def test_what_a_plan_creates_lacks_an_excluded_field_but_from_the_regions_own_backup(

@@ -133,6 +133,7 @@ def reverse(
     a new change, which wins in every region, also where the path held the repair's version before; what the repair has
     made here stays, or is deleted everywhere with --delete.
     """
+    from syncer.plan.diffing import pictured
     from syncer.repair.repair_file import RepairFile
     from syncer.repair.revert import given_to, reverse_of
 
@@ -162,8 +163,9 @@ def reverse(
 
     async def find(target: Target) -> ComparedSides:
         everything = await compared(target, there, deletes=True, empty=True, only=told)
+        standing = pictured(await target.side.in_group([each.path for each in everything.plan.operations]))
         with _known(session) as stamp_of:
-            made = reverse_of(given, everything.plan, deletes=delete, stamp_of=stamp_of)
+            made = reverse_of(given, everything.plan, standing, deletes=delete, stamp_of=stamp_of)
         _tell(made)
         return replace(everything, plan=made.plan)
 
@@ -215,7 +217,7 @@ async def _bring_back(
     config: Config, wish: Consents, ending: _Ending, find: Callable[[Target], Awaitable[ComparedSides]]
 ) -> ExitCode:
     """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
-    async with opened(config) as target:
+    async with opened(config, own=True) as target:
         found = await find(target)
         _check_losses(found, ending)
         if ending.save is not None:

@@ -1,0 +1,109 @@
+"""Plans and restores of a region with a field of its own, as operators type them: its value stays and comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from syncer.cli.main import app
+from syncer.conflict.fields.kept import KeptFields
+from syncer.documents.plans import AppliedDocument
+from syncer.model import MetaPath, Region, ResourceKind, Stamp
+from syncer.repair.repair_file import RegionPart, write
+from syncer.state.sql.database import SqlState
+from syncer.stores.sqlite import OutsideWriter
+from tests.support.logs import logging_restored
+from tests.support.planning import resources
+from tests.support.snapshot_files import described, holding
+from tests.unit.cli.commands.test_plan import configure
+from tests.unit.repair.test_repair_file import HEAD, finding
+from tests.unit.state.test_contract import living
+
+EAST = Region("east")
+SPACE = MetaPath("/admin/policies/acme/orders")
+TTL, LIMIT = "message_ttl_in_seconds", "max_topics_per_namespace"
+EXCLUSION = {"pattern": "/admin/policies/acme/*", "fields": [TTL]}
+SCOPE = f'[scope]\nexclude = [{{ pattern = "/admin/policies/acme/*", fields = ["{TTL}"] }}]\n'
+
+
+def held(**fields: Any) -> dict[MetaPath, bytes]:
+    """A tenant whose namespace has these fields."""
+    values = resources("acme", topics=0)
+    values[SPACE] = json.dumps({**json.loads(values[SPACE]), **fields}).encode()
+    return values
+
+
+GROUP = held(**{TTL: 60, LIMIT: 1})
+
+
+@pytest.fixture
+def east(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OutsideWriter]:
+    """A region whose own value of the field is 5; its daemon keeps the group's, 60."""
+    monkeypatch.chdir(tmp_path)
+    with logging_restored(), contextlib.closing(configure(tmp_path, "east")) as writer:
+        with (tmp_path / "east.toml").open("a", encoding="utf-8") as file:
+            file.write(SCOPE)
+        for path, stored in held(**{TTL: 5, LIMIT: 1}).items():
+            writer.put(path, stored)
+        with contextlib.closing(SqlState.open(f"sqlite:///{tmp_path}/east-state.db", EAST)) as state:
+            state.activate()
+            with state.transaction() as work:
+                work.save([replace(living(SPACE), kept=KeptFields(excluded=(TTL,), group={TTL: 60}))])
+        yield writer
+
+
+@pytest.fixture
+def west(tmp_path: Path) -> Iterator[OutsideWriter]:
+    with contextlib.closing(configure(tmp_path, "west")) as writer:
+        for path, stored in GROUP.items():
+            writer.put(path, stored)
+        yield writer
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["--config", "east.toml", *words])
+
+
+def applied(result: Result) -> AppliedDocument:
+    return AppliedDocument.model_validate_json(result.stdout)
+
+
+def fields(writer: OutsideWriter) -> dict[str, Any] | None:
+    found = writer.get(SPACE)
+    return None if found is None else json.loads(found)
+
+
+def test_the_undo_of_a_delete_brings_the_regions_own_value_back(east: OutsideWriter, west: OutsideWriter) -> None:
+    before = fields(east)
+    west.delete(SPACE)
+    assert run("diff", "--with", "west.toml", "--delete", "--save", "plan.json").exit_code == 3
+    done = run("plan", "apply", "plan.json", "--delete", "--allow", "has-topics", "--yes", "--undo", "undo.json")
+    assert (done.exit_code, fields(east)) == (0, None), done.stderr
+    back = run("plan", "apply", "undo.json", "--yes", "--allow", "unknown-cluster")
+    assert (back.exit_code, fields(east)) == (0, before), back.stderr
+
+
+def test_the_reverse_of_a_repair_knows_its_version_beside_an_own_value(east: OutsideWriter, tmp_path: Path) -> None:
+    taken = holding(tmp_path / "kept", GROUP, described(exclude=[EXCLUSION]))
+    east.put(SPACE, held(**{TTL: 5, LIMIT: 2})[SPACE])
+    found = finding("acme/orders", held(**{TTL: 60, LIMIT: 2})[SPACE], losers=(EAST,))
+    assert found.event is not None
+    known = living(SPACE).known
+    stamp = known.stamp if known is not None else Stamp(found.event.stamp.updated_at_ms, EAST)
+    event = replace(found.event, resource=ResourceKind.NAMESPACE, stamp=stamp)
+    part = RegionPart(region="east", snapshot=taken.id, taken_at_ms=20)
+    head = HEAD.model_copy(update={"regions": (part, HEAD.regions[1])})
+    write(tmp_path / "repair", head, [replace(found, event=event)])
+    folder, allow = str(tmp_path / "kept"), ("--allow", "unknown-cluster", "--allow", "leaves-cluster-out")
+    back = run("snapshot", "reverse", "repair", "--folder", folder, "--yes", *allow, "-o", "json")
+    assert back.exit_code == 0, back.stderr
+    assert applied(back).counts["applied"] == 1, back.stderr
+    now = fields(east) or {}
+    assert (now[TTL], now[LIMIT]) == (5, 1)
