@@ -61,9 +61,18 @@ class SnapshotSide:
         """Why its values are not completed."""
         return "" if self._snapshot.manifest.about.registers else NOT_AT_HAND
 
+    @property
+    def own_values(self) -> bool:
+        """Whether no registers took part that have the group's values."""
+        return not self._snapshot.manifest.about.registers
+
     def excluded(self, path: MetaPath) -> frozenset[str]:
         """Fields that are the region's own there; none, where registers have put the group's values in their place."""
         return self._own_fields.at(path)
+
+    async def own(self, paths: Collection[MetaPath]) -> dict[MetaPath, frozenset[str]]:
+        """The same of some paths."""
+        return {path: found for path in paths if (found := self.excluded(path))}
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Digests of all resources of the selection that were alive."""

@@ -32,9 +32,19 @@ class BackupSide:
         """Why its values are not completed."""
         return "" if self._backup.manifest.completed else NOT_AT_HAND
 
+    @property
+    def own_values(self) -> bool:
+        """It keeps what the store held."""
+        return True
+
     def excluded(self, path: MetaPath) -> frozenset[str]:
         """None: nobody has noted it."""
         return nothing_excluded(path)
+
+    async def own(self, paths: Collection[MetaPath]) -> dict[MetaPath, frozenset[str]]:
+        """None: nobody has noted it."""
+        del paths
+        return {}
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Read all files."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from syncer.conflict.classes.pairs import class_of
 from syncer.conflict.fields.own import localized
 from syncer.conflict.projection import parse, stored
+from syncer.conflict.settings import NOTHING
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
@@ -81,10 +82,15 @@ async def compare(
         )
     paths = list(differing(ours, theirs, covers))
     held = await here.values(paths)
+    own = await there.own(paths)  # before the values: what is told by then is the group's in these
     wanted = await there.values(paths)
+    back = there.own_values and here.region == there.region
     plan = diff(
         held,
-        {path: _without_own(here, there, path, value, held.get(path)) for path, value in wanted.items()},
+        {
+            path: _shared(value, held.get(path), here.excluded(path) | own.get(path, NOTHING), back=back)
+            for path, value in wanted.items()
+        },
         region=here.region,
         source=there.name,
         made_at_ms=now,
@@ -102,15 +108,18 @@ async def compare(
     )
 
 
-def _without_own(here: Side, there: Side, path: MetaPath, value: bytes, present: bytes | None) -> bytes:
+def _shared(value: bytes, present: bytes | None, own: frozenset[str], *, back: bool) -> bytes:
     """A value of the other side, as far as it says anything about this one.
 
-    Fields that either side has for itself are taken to be as they are here. A region's own backup has its own.
+    Args:
+        value: As the other side has it.
+        present: As it is here; ``None``: nothing stands here.
+        own: Fields that this side has for itself, or of which the other side's value is its own: they are as here.
+        back: The other side has this region's own values: what is gone comes back with them.
     """
-    names = here.excluded(path) | there.excluded(path)
-    if not names or (present is None and here.region == there.region):
+    if not own or (present is None and back):
         return value
     try:
-        return stored(localized(parse(value), None if present is None else parse(present), names))
+        return stored(localized(parse(value), None if present is None else parse(present), own))
     except ValueInvalid:
         return value

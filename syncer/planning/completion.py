@@ -16,7 +16,7 @@ from syncer.conflict.completing import completed_value
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.own import limited, localized
 from syncer.conflict.projection import parse, stored
-from syncer.conflict.settings import nothing_excluded
+from syncer.conflict.settings import NOTHING, nothing_excluded
 from syncer.errors import ValueInvalid
 from syncer.model import MetaPath
 
@@ -75,6 +75,25 @@ class Completion:
     async def in_group(self, values: Mapping[MetaPath, bytes]) -> dict[MetaPath, bytes]:
         """The same as the group goes by them, as far as the database tells its values. Raises like :meth:`of`."""
         return await self._completed(values, self.excluded)
+
+    @property
+    def own_values(self) -> bool:
+        """Whether :meth:`of` leaves excluded fields as the store holds them everywhere."""
+        return self._own or self._keeps is None
+
+    async def own(self, paths: Collection[MetaPath]) -> dict[MetaPath, frozenset[str]]:
+        """The excluded fields of some paths that :meth:`of` leaves as the store holds them. Raises like :meth:`of`.
+
+        Where the group's values are wanted, these are the fields of which the database does not tell one: the path was
+        not read by the rules of now yet, or was made here, and the group was told nothing.
+        """
+        names = {path: found for path in paths if (found := self.excluded(path))}
+        if self._keeps is None or self._own or not names:
+            return names
+        kept = await anyio.to_thread.run_sync(partial(self._keeps.kept_at, frozenset(names)))
+        told = {path: frozenset(fields.excluded) - frozenset(fields.untold) for path, fields in kept.items()}
+        left = {path: found - told.get(path, NOTHING) for path, found in names.items()}
+        return {path: found for path, found in left.items() if found}
 
     async def _completed(
         self, values: Mapping[MetaPath, bytes], in_group: Callable[[MetaPath], frozenset[str]]

@@ -40,8 +40,17 @@ class Side(Protocol):
         """Why its values are not completed, so that newer fields that they lack are unknown; empty: they are."""
         ...
 
+    @property
+    def own_values(self) -> bool:
+        """Whether its values of excluded fields are the store's own everywhere, and not the group's."""
+        ...
+
     def excluded(self, path: MetaPath) -> frozenset[str]:
-        """The fields that are this side's own at a path."""
+        """The fields that are this side's own at a path: no plan for it changes them."""
+        ...
+
+    async def own(self, paths: Collection[MetaPath]) -> dict[MetaPath, frozenset[str]]:
+        """The fields of some paths whose values here are the side's own, and say nothing about the group's."""
         ...
 
     async def picture(self) -> dict[MetaPath, Digest]:
@@ -81,9 +90,18 @@ class LiveSide:
         """Why its values are not completed."""
         return self._completion.trouble
 
+    @property
+    def own_values(self) -> bool:
+        """Whether the group's values of excluded fields are not looked for, or not at hand."""
+        return self._completion.own_values
+
     def excluded(self, path: MetaPath) -> frozenset[str]:
         """The fields that are this region's own at a path."""
         return self._completion.excluded(path)
+
+    async def own(self, paths: Collection[MetaPath]) -> dict[MetaPath, frozenset[str]]:
+        """Those of some paths whose values are the store's."""
+        return await self._completion.own(paths)
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Scan the scope, as the group goes by it; memory holds a page of values at a time."""

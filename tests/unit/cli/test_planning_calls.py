@@ -90,10 +90,31 @@ def test_the_undo_of_a_delete_brings_the_regions_own_value_back(east: OutsideWri
     assert (back.exit_code, fields(east)) == (0, before), back.stderr
 
 
-def test_the_reverse_of_a_repair_knows_its_version_beside_an_own_value(east: OutsideWriter, tmp_path: Path) -> None:
+@pytest.mark.parametrize("registers", [True, False])
+def test_a_snapshot_brings_back_a_field_of_the_regions_own_only_where_it_has_its_own_value(
+    east: OutsideWriter, tmp_path: Path, *, registers: bool
+) -> None:
+    ttl = 60 if registers else 5
+    about = described(exclude=[EXCLUSION], registers=registers)
+    taken = holding(tmp_path / "kept", held(**{TTL: ttl, LIMIT: 1}), about)
+    east.delete(SPACE)
+    words = ("--folder", str(tmp_path / "kept"), "--allow", "unknown-cluster", "--yes")
+    done = run("snapshot", "restore", taken.id, *words)
+    assert done.exit_code == 0, done.stderr
+    now = fields(east) or {}
+    assert (now.get(TTL), now[LIMIT]) == (None if registers else 5, 1)
+
+
+@pytest.mark.parametrize(("told", "ttl"), [(held(**{TTL: 60, LIMIT: 2})[SPACE], 5), (None, None)])
+def test_the_reverse_of_a_repair_knows_its_version_beside_an_own_value(
+    east: OutsideWriter, tmp_path: Path, told: bytes | None, ttl: int | None
+) -> None:
     taken = holding(tmp_path / "kept", GROUP, described(exclude=[EXCLUSION]))
-    east.put(SPACE, held(**{TTL: 5, LIMIT: 2})[SPACE])
-    found = finding("acme/orders", held(**{TTL: 60, LIMIT: 2})[SPACE], losers=(EAST,))
+    if told is None:
+        east.delete(SPACE)
+    else:
+        east.put(SPACE, held(**{TTL: 5, LIMIT: 2})[SPACE])
+    found = finding("acme/orders", told, losers=(EAST,))
     assert found.event is not None
     known = living(SPACE).known
     stamp = known.stamp if known is not None else Stamp(found.event.stamp.updated_at_ms, EAST)
@@ -106,4 +127,4 @@ def test_the_reverse_of_a_repair_knows_its_version_beside_an_own_value(east: Out
     assert back.exit_code == 0, back.stderr
     assert applied(back).counts["applied"] == 1, back.stderr
     now = fields(east) or {}
-    assert (now[TTL], now[LIMIT]) == (5, 1)
+    assert (now.get(TTL), now[LIMIT]) == (ttl, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +36,7 @@ EAST, WEST = Region("east"), Region("west")
 SCOPE = Scope()
 TTL = "message_ttl_in_seconds"
 LIMIT = "max_topics_per_namespace"
+GROUPS = KeptFields(excluded=(TTL,), group={TTL: 60})
 RULES = Exclusions([Exclusion("/admin/policies/acme/*", (TTL,))]).at
 
 
@@ -81,13 +82,13 @@ def excluding(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Comple
 
 
 @contextmanager
-def kept(folder: Path, region: Region, *, own: bool = False) -> Iterator[Completion]:
-    """Of a region that excludes a field, and whose daemon's database knows the group's value."""
+def kept(folder: Path, region: Region, *, own: bool = False, fields: KeptFields = GROUPS) -> Iterator[Completion]:
+    """Of a region that excludes a field, and whose daemon's database is at hand."""
     url = f"sqlite:///{folder / f'{region}-state.db'}"
     with closing(SqlState.open(url, region)) as state:
         state.activate()
         with state.transaction() as work:
-            work.save([replace(living(SPACE), kept=KeptFields(excluded=(TTL,), group={TTL: 60}))])
+            work.save([replace(living(SPACE), kept=fields)])
         with closing(Completion(Views.open(url, region), excluded=RULES, own=own)) as made:
             yield made
 
@@ -100,11 +101,44 @@ async def test_an_excluded_field_is_no_difference_either_way(
         assert (await compare(one, two, now=NOW)).plan.operations == ()
 
 
+async def deleted(store: SqliteStore, path: MetaPath) -> None:
+    entry = (await store.read([path]))[path]
+    assert entry is not None
+    await store.apply([Delete(path=path, expected=entry.revision)])
+
+
 async def changed(store: SqliteStore, **fields: int) -> None:
     """Another program changes fields of the namespace."""
     entry = (await store.read([SPACE]))[SPACE]
     assert entry is not None
     await store.apply([Put(path=SPACE, value=with_fields(entry.value, **fields), expected=entry.revision)])
+
+
+@pytest.mark.parametrize("at_hand", [True, False])
+@pytest.mark.parametrize("ours", [99, None])
+async def test_the_groups_value_comes_from_a_region_that_excludes_the_field_if_its_database_is_at_hand(
+    own: SqliteStore, other: SqliteStore, tmp_path: Path, *, at_hand: bool, ours: int | None
+) -> None:
+    if ours is None:
+        for path in (TOPIC, SPACE):
+            await deleted(other, path)
+    else:
+        await changed(other, **{TTL: ours})
+    without = Completion(drops=False, excluded=RULES)
+    with kept(tmp_path, EAST) if at_hand else nullcontext(without) as completion:
+        found = await compare(LiveSide(other, WEST, SCOPE), LiveSide(own, EAST, SCOPE, completion), now=NOW)
+    after = {each.path: json.loads(each.after or b"{}").get(TTL) for each in found.plan.operations}
+    assert (SPACE in after, after.get(SPACE)) == (at_hand or ours is None, 60 if at_hand else None)
+
+
+@pytest.mark.parametrize("fields", [KeptFields(excluded=(TTL,), untold=(TTL,)), KeptFields(excluded=(LIMIT,))])
+async def test_where_the_database_does_not_tell_the_groups_value_nothing_is_said_of_it(
+    own: SqliteStore, other: SqliteStore, tmp_path: Path, fields: KeptFields
+) -> None:
+    with kept(tmp_path, EAST, fields=fields) as completion:
+        there = LiveSide(own, EAST, SCOPE, completion)
+        assert await there.own([SPACE, TOPIC]) == {SPACE: frozenset({TTL})}
+        assert (await compare(LiveSide(other, WEST, SCOPE), there, now=NOW)).plan.operations == ()
 
 
 async def test_a_plan_leaves_an_excluded_field_as_it_stands(
@@ -138,9 +172,7 @@ async def test_what_a_plan_deleted_comes_back_with_the_regions_own_value(
 ) -> None:
     before = await spaces(own)
     for path in (TOPIC, SPACE):
-        entry = (await other.read([path]))[path]
-        assert entry is not None
-        await other.apply([Delete(path=path, expected=entry.revision)])
+        await deleted(other, path)
     here = LiveSide(own, EAST, SCOPE, excluding)
     plan = (await compare(here, LiveSide(other, WEST, SCOPE), now=NOW, deletes=True)).plan
     await perform(plan.operations, own, SCOPE, completion=excluding)
