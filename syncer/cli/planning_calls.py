@@ -257,6 +257,7 @@ async def differ(
         compared=found.compared,
         uncovered=found.uncovered,
         unshared=found.unshared,
+        other_way=found.other_way,
         unknown=found.unknown,
         scalable=scalable,
     )

@@ -52,12 +52,19 @@ class PlanDocument(Document):
     source: str = Field(description="What that store would hold.")
     made_at_ms: int
     different: bool
-    compared: int | None = Field(description="Paths that both sides cover; null for a plan read from a file.")
+    compared: int | None = Field(
+        description="Paths that both sides cover and that flow this way; null for a plan read from a file."
+    )
     uncovered: int | None = Field(description="Paths of the other side that this region's scope leaves out.")
     unshared_paths: int | None = Field(
         default=None,
         description="These, and paths here that the other side's scope leaves out: not shared, and no difference; null "
         "for a plan read from a file.",
+    )
+    other_way_paths: int | None = Field(
+        default=None,
+        description="Paths that both carry and that do not flow from the other region to this one, by the directions "
+        "of the scopes: not compared, and no difference; null for a plan read from a file.",
     )
     unknown: list[str] | None = Field(
         default=None,

@@ -115,6 +115,7 @@ class Plan:
         made_at_ms: When it was made.
         operations: In the order in which they are performed.
         left: Paths that only the store has and that the plan leaves alone.
+        origin: The other region whose values these are; ``None``: they are this region's own, or nobody has noted it.
     """
 
     region: Region
@@ -122,6 +123,7 @@ class Plan:
     made_at_ms: Millis
     operations: tuple[Operation, ...]
     left: tuple[MetaPath, ...] = ()
+    origin: Region | None = None
 
     def reversed(self, *, only: Iterable[MetaPath] | None = None) -> Plan:
         """The plan that brings back exactly what was there, local fields included.
@@ -163,6 +165,7 @@ def planned(
     made_at_ms: Millis,
     operations: Iterable[Operation],
     left: Iterable[MetaPath] = (),
+    origin: Region | None = None,
 ) -> Plan:
     """Put operations into their order.
 
@@ -172,7 +175,14 @@ def planned(
     ordered = tuple(sorted(operations, key=_rank))
     if len({each.path for each in ordered}) != len(ordered):
         raise InvariantBroken("a plan with two operations on one path")
-    return Plan(region=region, source=source, made_at_ms=made_at_ms, operations=ordered, left=tuple(sorted(left)))
+    return Plan(
+        region=region,
+        source=source,
+        made_at_ms=made_at_ms,
+        operations=ordered,
+        left=tuple(sorted(left)),
+        origin=origin,
+    )
 
 
 def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made") -> PlanStale:

@@ -17,7 +17,7 @@ from syncer.conflict.projection import Document, parse
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
-from syncer.model import NOTHING_SEEN, MetaPath, Millis, ResourceKind, Stamp, Version
+from syncer.model import NOTHING_SEEN, MetaPath, Millis, Region, ResourceKind, Stamp, Version
 from syncer.plan.diffing import readable
 from syncer.plan.operations import Action, Operation, Plan
 
@@ -36,6 +36,7 @@ class Reason(StrEnum):
     PARENT_MISSING = "parent-missing"
     CHILDREN_ALIVE = "children-alive"
     OUT_OF_SCOPE = "out-of-scope"
+    NOT_APPLIED = "not-applied"
 
 
 ALLOWABLE: Final = frozenset(
@@ -76,6 +77,7 @@ class TargetFacts:
     Args:
         settings: Its clusters and the paths of its bus.
         scope: Paths of the plan that take part in replication there.
+        applied: Those of which it takes what other regions have.
         clusters: Names of clusters that its store knows.
         alive: Parents of the plan's paths that its store holds.
         children: Living children of the paths that the plan deletes.
@@ -84,6 +86,7 @@ class TargetFacts:
 
     settings: Settings
     scope: frozenset[MetaPath]
+    applied: frozenset[MetaPath] = frozenset()
     clusters: frozenset[str] = frozenset()
     alive: frozenset[MetaPath] = frozenset()
     children: Mapping[MetaPath, frozenset[MetaPath]] = field(default_factory=dict)
@@ -118,7 +121,7 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
     for operation in plan.operations:
         found = [
             each
-            for each in (*_refusals(operation, around, known), *family.refusals(operation))
+            for each in (*_refusals(operation, around, known, plan.origin), *family.refusals(operation))
             if each.reason not in allow or each.reason not in ALLOWABLE
         ]
         if operation.action is Action.DELETE and not deletes:
@@ -174,9 +177,14 @@ class _Family:
             yield Refusal(reason=Reason.CHILDREN_ALIVE, detail=f"{living[0]}{more} would outlive it")
 
 
-def _refusals(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[Refusal]:
+def _refusals(
+    operation: Operation, around: TargetFacts, clusters: frozenset[str], origin: Region | None
+) -> Iterator[Refusal]:
     if operation.path not in around.scope:
         yield Refusal(reason=Reason.OUT_OF_SCOPE, detail="no rule of this region's scope covers it")
+    elif origin is not None and operation.path not in around.applied:
+        detail = f"the plan is of what region {origin} holds, and this region publishes the path only"
+        yield Refusal(reason=Reason.NOT_APPLIED, detail=detail)
     guarded = list(_guarded(operation, around, clusters))
     grows = operation.after is not None and operation.resource.kind is ResourceKind.PARTITIONED_TOPIC
     if not grows and any(refusal.reason is None for refusal in guarded):

@@ -15,6 +15,7 @@ from syncer.paths import tenant_of
 from syncer.plan.diffing import WholeSides, diff, differing
 from syncer.plan.operations import Plan
 from syncer.planning.sources import Side
+from syncer.replacing import replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,9 @@ class ComparedSides:
 
     Args:
         plan: What makes the region hold what the other side holds.
-        compared: How many paths both sides cover.
+        compared: How many paths both sides cover, of those that flow from the other side to the region.
         held: How many of these the region holds.
+        other_way: How many both cover that do not: what the other region has of these is not for this one.
         uncovered: How many the other side holds and the region's scope leaves out.
         unshared: These, and those that the region holds and the other side's scope leaves out.
         unknown: Sides whose values are not completed: newer fields that they lack were taken to be as on the other one.
@@ -33,6 +35,7 @@ class ComparedSides:
     plan: Plan
     compared: int
     held: int
+    other_way: int
     uncovered: int
     unshared: int
     unknown: tuple[str, ...] = ()
@@ -50,9 +53,10 @@ async def compare(
 ) -> ComparedSides:
     """Find what makes ``here`` hold what ``there`` holds.
 
-    A path counts only if both sides cover it. What differs between the two scans is read again before it counts, so
-    that a change that was on its way meanwhile is no difference. A field that not every version of Pulsar knows, and
-    that a side lacks whose values are not completed, is no difference either.
+    A path counts only if both sides cover it, and if it flows from there to here: the other region publishes it, and
+    this one applies it. Of a region's own values every path does. What differs between the two scans is read again
+    before it counts, so that a change that was on its way meanwhile is no difference. A field that not every version of
+    Pulsar knows, and that a side lacks whose values are not completed, is no difference either.
 
     Args:
         here: The region that the plan is for.
@@ -68,14 +72,22 @@ async def compare(
     """
     shared = class_of(here.scope, there.scope)
 
+    origin = None if here.region == there.region else there.region
+
+    def wished(path: MetaPath) -> bool:
+        return (not tenants or tenant_of(path) in tenants) and only(path) and shared.contains(path)
+
+    def flows(path: MetaPath) -> bool:
+        if origin is None:
+            return shared.contains(path)
+        return here.scope.direction(path).applies and there.scope.direction_of_resource(path).publishes
+
     def covers(path: MetaPath) -> bool:
-        if tenants and tenant_of(path) not in tenants:
-            return False
-        return only(path) and shared.contains(path)
+        return wished(path) and flows(path)
 
     theirs = await there.picture()
     ours = await here.picture()
-    if deletes and not empty and any(map(shared.contains, ours)) and not any(map(shared.contains, theirs)):
+    if deletes and not empty and any(map(flows, ours)) and not any(map(flows, theirs)):
         raise PreconditionFailed(
             f"{there.name} holds nothing, and everything would be deleted: no plan was made",
             hint="Check that the other side is the right one, and that its scope is.",
@@ -84,7 +96,7 @@ async def compare(
     held = await here.values(paths)
     own = await there.own(paths)  # before the values: what is told by then is the group's in these
     wanted = await there.values(paths)
-    back = there.own_values and here.region == there.region
+    back = there.own_values and origin is None
     plan = diff(
         held,
         {
@@ -97,11 +109,13 @@ async def compare(
         deletes=deletes,
         whole=WholeSides(here=not here.trouble, there=not there.trouble),
     )
+    both = ours.keys() | theirs.keys()
     uncovered = sum(not here.scope.contains(path) for path in theirs)
     return ComparedSides(
-        plan=plan,
-        compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
+        plan=replace(plan, origin=origin),
+        compared=sum(map(covers, both)),
         held=sum(map(covers, ours)),
+        other_way=sum(wished(path) and not flows(path) for path in both),
         uncovered=uncovered,
         unshared=uncovered + sum(not there.scope.contains(path) for path in ours),
         unknown=tuple(side.name for side in (here, there) if side.trouble),

@@ -23,6 +23,8 @@ from syncer.planning.whole_file import whole
 WROTE: Final = "Name a file that 'syncer diff --save' wrote, or an apply or a restore as its undo."
 FORMAT: Final = "pulsar-syncer-plan"
 FORMAT_VERSION: Final = 1
+FORMAT_VERSION_WITH_ORIGIN: Final = 2
+"""Of a plan that says which other region its values are of."""
 
 
 class _Part(BaseModel):
@@ -67,6 +69,7 @@ class PlanRecord(_Part):
     version: int = FORMAT_VERSION
     region: str
     source: str
+    origin: str | None = None
     made_at_ms: int
     operations: tuple[OperationRecord, ...]
     left: tuple[str, ...]
@@ -74,8 +77,7 @@ class PlanRecord(_Part):
 
     def seal(self) -> str:
         """The checksum that belongs to it."""
-        head = {"region": self.region, "source": self.source, "made_at_ms": self.made_at_ms, "left": self.left}
-        seal = _Seal(head)
+        seal = _Seal({**_head(self.region, self.source, self.origin, self.made_at_ms), "left": self.left})
         for each in self.operations:
             seal.take(each.model_dump(mode="json"))
         return seal.digest()
@@ -96,9 +98,9 @@ class _Seal:
 
 def chunks(plan: Plan) -> Iterator[str]:
     """A plan as it is written, in parts of bounded size; equal plans give equal texts."""
-    head: dict[str, object] = {"region": plan.region, "source": plan.source, "made_at_ms": plan.made_at_ms}
+    head = _head(plan.region, plan.source, plan.origin, plan.made_at_ms)
     seal = _Seal({**head, "left": plan.left})
-    text = json.dumps({"format": FORMAT, "version": FORMAT_VERSION, **head}, indent=2, ensure_ascii=False)
+    text = json.dumps({"format": FORMAT, "version": _version(plan.origin), **head}, indent=2, ensure_ascii=False)
     yield text.removesuffix("\n}") + ',\n  "operations": ['
     comma = "\n"
     for each in plan.operations:
@@ -137,9 +139,10 @@ def from_text(text: str | bytes, name: str = "the plan") -> Plan:
         raise PlanInvalid(f"{name} is no plan, or is cut off: no JSON: {json_fault(exc)}", hint=WROTE) from exc
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise PlanInvalid(f"{name} is no plan", hint=WROTE)
-    if raw.get("version") != FORMAT_VERSION:
+    if raw.get("version") not in (FORMAT_VERSION, FORMAT_VERSION_WITH_ORIGIN):
         raise PlanInvalid(
-            f"{name} is a plan of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION}",
+            f"{name} is a plan of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION} "
+            f"and version {FORMAT_VERSION_WITH_ORIGIN}",
             hint="Make the plan again with this version, or use the one that made it.",
         )
     try:
@@ -147,7 +150,7 @@ def from_text(text: str | bytes, name: str = "the plan") -> Plan:
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         raise PlanInvalid(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from exc
-    if record.sha256 != record.seal():
+    if record.sha256 != record.seal() or record.version != _version(record.origin):
         raise PlanInvalid(f"{name} is damaged or was edited: its checksum is not its own")
     try:
         return planned(
@@ -156,6 +159,7 @@ def from_text(text: str | bytes, name: str = "the plan") -> Plan:
             made_at_ms=Millis(record.made_at_ms),
             operations=map(_operation, record.operations),
             left=map(MetaPath, record.left),
+            origin=None if record.origin is None else Region(record.origin),
         )
     except (InvariantBroken, ValueRefused) as exc:
         raise PlanInvalid(f"{name}: {exc.message}") from exc
@@ -221,6 +225,16 @@ def record_of(value: bytes | None) -> dict[str, str | None] | None:
         return {"text": value.decode(), "base64": None}
     except UnicodeDecodeError:
         return {"text": None, "base64": base64.b64encode(value).decode()}
+
+
+def _version(origin: str | None) -> int:
+    return FORMAT_VERSION if origin is None else FORMAT_VERSION_WITH_ORIGIN
+
+
+def _head(region: str, source: str, origin: str | None, made_at_ms: int) -> dict[str, object]:
+    """What a plan begins with; without an origin exactly what version 1 has."""
+    head: dict[str, object] = {"region": region, "source": source, "made_at_ms": made_at_ms}
+    return head if origin is None else {**head, "origin": origin}
 
 
 def _plain(node: object) -> bytes:

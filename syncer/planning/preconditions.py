@@ -41,6 +41,7 @@ async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope:
     return TargetFacts(
         settings=settings,
         scope=frozenset(each.path for each in plan.operations if scope.contains(each.path)),
+        applied=frozenset(each.path for each in plan.operations if scope.direction(each.path).applies),
         clusters=await _clusters(store),
         alive=await _alive(store, {each for each in parents if each is not None}),
         children={

@@ -57,6 +57,7 @@ def plan_document(
     compared: int | None = None,
     uncovered: int | None = None,
     unshared: int | None = None,
+    other_way: int | None = None,
     unknown: Sequence[str] | None = None,
     scalable: Sequence[ScalableSide] = (),
 ) -> PlanDocument:
@@ -70,6 +71,7 @@ def plan_document(
         compared=compared,
         uncovered=uncovered,
         unshared_paths=unshared,
+        other_way_paths=other_way,
         unknown=None if unknown is None else list(unknown),
         scalable_topics=[
             ScalableSideDocument(
@@ -98,6 +100,11 @@ def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
         say(
             f"{counted(found.unshared_paths, 'path')} not shared, and not compared: {there} there that this region's "
             f"scope leaves out, {found.unshared_paths - there} here that the other side's does"
+        )
+    if found.other_way_paths:
+        say(
+            f"{counted(found.other_way_paths, 'path')} not compared: by the directions of the scopes nothing comes in "
+            "here from the other region"
         )
     for side in found.scalable_topics:
         _tell_scalable(side)

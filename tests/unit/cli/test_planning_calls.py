@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
 from syncer.conflict.fields.kept import KeptFields
-from syncer.documents.plans import AppliedDocument
+from syncer.documents.plans import AppliedDocument, PlanDocument
 from syncer.model import MetaPath, Region, ResourceKind, Stamp
 from syncer.repair.repair_file import RegionPart, write
 from syncer.state.sql.database import SqlState
@@ -88,6 +88,24 @@ def test_the_undo_of_a_delete_brings_the_regions_own_value_back(east: OutsideWri
     assert (done.exit_code, fields(east)) == (0, None), done.stderr
     back = run("plan", "apply", "undo.json", "--yes", "--allow", "unknown-cluster")
     assert (back.exit_code, fields(east)) == (0, before), back.stderr
+
+
+def test_what_does_not_flow_this_way_is_counted_and_no_difference(
+    east: OutsideWriter, west: OutsideWriter, tmp_path: Path
+) -> None:
+    west.put(SPACE, held(**{TTL: 60, LIMIT: 2})[SPACE])
+    allow = ("--allow", "unknown-cluster", "--allow", "leaves-cluster-out")
+    assert run("diff", "--with", "west.toml", "--save", "plan.json").exit_code == 3
+    config = tmp_path / "east.toml"
+    only = "rules = [{ pattern = '/admin/policies/**', direction = 'publish' }]\n"
+    config.write_text(config.read_text(encoding="utf-8") + only, encoding="utf-8")
+    result = run("diff", "--with", "west.toml", "-o", "json")
+    found = PlanDocument.model_validate_json(result.stdout)
+    assert (result.exit_code, found.different, found.compared, found.other_way_paths) == (0, False, 0, 3)
+    assert "3 paths not compared: by the directions" in run("diff", "--with", "west.toml").stderr
+    refused = run("plan", "apply", "plan.json", "--yes", *allow, "-o", "json")
+    assert (refused.exit_code, (fields(east) or {})[LIMIT]) == (5, 1)
+    assert [why.reason for each in applied(refused).operations for why in each.refused] == ["not-applied"]
 
 
 @pytest.mark.parametrize("registers", [True, False])

@@ -136,6 +136,15 @@ def test_a_path_that_the_region_does_not_carry_is_refused_for_good() -> None:
     assert reasons(plan, around(scope=frozenset()), allow=frozenset(Reason)) == {TENANT: [Reason.OUT_OF_SCOPE]}
 
 
+def test_what_the_region_only_publishes_is_not_taken_from_another_one() -> None:
+    plan = plan_of(put(TENANT, value(adminRoles=["a"]), b"{}"), put(TOPIC, value(partitions=4), value(partitions=2)))
+    foreign, applied = replace(plan, origin=Region("west")), frozenset({TENANT})
+    assert reasons(plan, around(applied=applied)) == {}
+    assert reasons(foreign, around(applied=applied), allow=frozenset(Reason)) == {TOPIC: [Reason.NOT_APPLIED]}
+    assert reasons(foreign, around(scope=applied, applied=applied)) == {TOPIC: [Reason.OUT_OF_SCOPE]}
+    assert foreign.reversed().origin is None, "what stood here comes back"
+
+
 def test_a_cluster_that_the_plan_itself_makes_is_known() -> None:
     space = put(SPACE, value(replication_clusters=["blue", "green"]))
     assert reasons(plan_of(space), around()) == {SPACE: [Reason.UNKNOWN_CLUSTER]}

@@ -125,6 +125,56 @@ async def test_only_what_both_sides_cover_is_compared(store: SqliteStore, other:
     assert [why.reason for why in review.refused[TENANT]] == [Reason.CHILDREN_ALIVE]
 
 
+DIRECTIONS = [
+    (Direction.BOTH, Direction.BOTH, True),
+    (Direction.APPLY, Direction.PUBLISH, True),
+    (Direction.PUBLISH, Direction.BOTH, False),
+    (Direction.BOTH, Direction.APPLY, False),
+    (Direction.APPLY, Direction.APPLY, False),
+]
+
+
+def directed(direction: Direction) -> Scope:
+    """A scope in which topics go one way."""
+    return Scope([Rule("/admin/partitioned-topics/**", direction), *SCOPE.rules])
+
+
+@pytest.mark.parametrize(("ours", "theirs", "flows"), DIRECTIONS)
+async def test_only_what_comes_in_from_there_is_compared(
+    store: SqliteStore, other: SqliteStore, ours: Direction, theirs: Direction, *, flows: bool
+) -> None:
+    await fill(store, resources("acme", topics=2, partitions=2))
+    await fill(other, resources("acme", topics=1, partitions=4))
+    here, there = LiveSide(store, EAST, directed(ours)), LiveSide(other, WEST, directed(theirs))
+    found = await compare(here, there, now=NOW, deletes=True)
+    assert {each.path for each in found.plan.operations} == ({TOPIC, TOPIC[:-1] + "1"} if flows else set())
+    assert (found.compared, found.held, found.other_way, found.unshared) == ((5, 5, 0, 0) if flows else (3, 3, 2, 0))
+    assert found.plan.origin == WEST
+    some = await compare(here, there, now=NOW, tenants=["beta"])
+    assert (some.compared, some.other_way) == (0, 0)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [pair[:2] for pair in DIRECTIONS])
+async def test_a_regions_own_values_come_back_whichever_way_they_flow(
+    store: SqliteStore, other: SqliteStore, ours: Direction, theirs: Direction
+) -> None:
+    await fill(store, resources("acme", topics=1, partitions=2))
+    await fill(other, resources("acme", topics=1, partitions=4))
+    here, there = LiveSide(store, EAST, directed(ours)), LiveSide(other, EAST, directed(theirs))
+    found = await compare(here, there, now=NOW)
+    assert [each.path for each in found.plan.operations] == [TOPIC]
+    assert (found.other_way, found.plan.origin) == (0, None)
+
+
+async def test_a_side_that_publishes_nothing_any_more_empties_nothing(
+    store: SqliteStore, other: SqliteStore, here: LiveSide
+) -> None:
+    await fill(store, resources("acme", topics=1))
+    await fill(other, {MetaPath("/admin/partitioned-topics/acme/orders/persistent/t"): value(partitions=1)})
+    with pytest.raises(PreconditionFailed, match="holds nothing"):
+        await plan_between(here, LiveSide(other, WEST, directed(Direction.APPLY)), deletes=True)
+
+
 async def test_an_empty_side_never_empties_the_other(store: SqliteStore, here: LiveSide, there: LiveSide) -> None:
     await fill(store, resources("acme", topics=1))
     with pytest.raises(PreconditionFailed, match="holds nothing"):
@@ -362,6 +412,17 @@ def test_a_plan_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["plan.json"]
 
 
+def test_a_plan_of_what_another_region_holds_says_so_and_is_of_another_version(tmp_path: Path) -> None:
+    foreign = replace(SMALL, origin=WEST)
+    plan_file.write(tmp_path / "plan.json", foreign)
+    text = (tmp_path / "plan.json").read_text(encoding="utf-8")
+    assert (plan_file.read(tmp_path / "plan.json"), '"version": 2' in text) == (foreign, True)
+    for changed in (text.replace('  "origin": "west",\n', ""), text.replace('"version": 2', '"version": 1')):
+        assert changed != text
+        with pytest.raises(PlanInvalid, match="damaged or was edited"):
+            plan_file.from_text(changed)
+
+
 def test_a_plan_file_is_never_overwritten_by_accident(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text("mine", encoding="utf-8")
@@ -383,7 +444,9 @@ def test_a_plan_of_another_region_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"version": 1', '"version": 2', "version 2"),
+        ('"version": 1', '"version": 3', "version 3"),
+        ('"version": 1', '"version": 2', "damaged or was edited"),
+        ('"version": 1', '"version": [1]', r"version \[1\]"),
         ('"format": "pulsar-syncer-plan"', '"format": "other"', "is no plan"),
         ('"region": "east"', '"region": "west"', "damaged or was edited"),
         ('"left": []', '"left": [], "more": 1', "more: "),

@@ -282,7 +282,7 @@ def test_a_plan_of_another_region_or_version_is_refused(run: Run, tmp_path: Path
     assert result.exit_code == 5
     assert "a plan for region east, not for west" in result.stderr
     text = (tmp_path / "plan.json").read_text(encoding="utf-8")
-    (tmp_path / "newer.json").write_text(text.replace('"version": 1', '"version": 9'), encoding="utf-8")
+    (tmp_path / "newer.json").write_text(text.replace('"version": 2', '"version": 9'), encoding="utf-8")
     result = run("plan", "apply", "newer.json", "--yes")
     assert result.exit_code == 1
     assert "version 9; this program reads version 1" in result.stderr
