@@ -90,6 +90,10 @@ class PerformedDocument(Document):
         description="unknown: sent, no answer came. unreached: the run stopped before."
     )
     refused: list[RefusalDocument]
+    excluded: list[str] = Field(
+        default=[],
+        description="Fields of the plan that are not written: this region has excluded them since it was made.",
+    )
 
 
 class FailureDocument(Document):

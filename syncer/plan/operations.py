@@ -11,12 +11,13 @@ it. The executor turns the value into the revision that it has just read, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from syncer.conflict.projection import PROJECTIONS, WITHHELD, canonical, parse
+from syncer.conflict.fields.own import localized, part_of
+from syncer.conflict.projection import PROJECTIONS, WITHHELD, canonical, parse, stored
 from syncer.conflict.withholding import carried_value, withholds
 from syncer.errors import InvariantBroken, PlanStale, ValueInvalid
 from syncer.model import MetaPath, Millis, Region, ResourceKind
@@ -99,6 +100,27 @@ class Operation:
             return self.after
         base = present if present is not None and _carried(self.path, present) != WITHHELD else None
         return PROJECTIONS[self.resource.kind].overlay(self.after, base)
+
+    def changed_among(self, names: Collection[str]) -> tuple[str, ...]:
+        """Which of some fields it would change, in order.
+
+        Raises:
+            ValueInvalid: A value cannot be read.
+        """
+        before, after = (_fields(value, names) for value in (self.before, self.after))
+        return tuple(name for name in sorted(names) if before.get(name) != after.get(name))
+
+    def sparing(self, names: Collection[str]) -> Operation | None:
+        """A create or an update but for some fields, which stay as they are; ``None``: it would change nothing else.
+
+        Raises:
+            ValueInvalid: A value cannot be read.
+        """
+        present = None if self.before is None else parse(self.before)
+        after = localized(parse(self.after or b""), present, names)
+        if present is not None and canonical(after) == canonical(present):
+            return None
+        return Operation(path=self.path, before=self.before, after=stored(after))
 
     def reversed(self) -> Operation:
         """The operation that takes this one back."""
@@ -204,6 +226,12 @@ def _comparable(path: MetaPath, value: bytes | None) -> bytes | None:
         return canonical(parse(carried))
     except ValueInvalid:
         return carried
+
+
+def _fields(value: bytes | None, names: Collection[str]) -> dict[str, bytes]:
+    """Some fields of a value, as they are written."""
+    document = {} if value is None else parse(value)
+    return {name: canonical({name: node}) for name, node in part_of(document, names).items()}
 
 
 def _rank(operation: Operation) -> tuple[bool, int, str]:

@@ -20,6 +20,7 @@ from syncer.errors import ValueInvalid
 from syncer.model import NOTHING_SEEN, MetaPath, Millis, Region, ResourceKind, Stamp, Version
 from syncer.plan.diffing import readable
 from syncer.plan.operations import Action, Operation, Plan
+from syncer.replacing import replace
 
 
 class Reason(StrEnum):
@@ -37,6 +38,7 @@ class Reason(StrEnum):
     CHILDREN_ALIVE = "children-alive"
     OUT_OF_SCOPE = "out-of-scope"
     NOT_APPLIED = "not-applied"
+    EXCLUDED_FIELD = "excluded-field"
 
 
 ALLOWABLE: Final = frozenset(
@@ -95,10 +97,17 @@ class TargetFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A plan with what of it is refused. The rest may be performed, in the order of the plan."""
+    """A plan with what of it is refused. The rest may be performed, in the order of the plan.
+
+    Args:
+        plan: It leaves fields that its region excludes as they are.
+        refused: Why an operation is not performed.
+        spared: Fields that an operation would have changed, but for that.
+    """
 
     plan: Plan
     refused: Mapping[MetaPath, tuple[Refusal, ...]]
+    spared: Mapping[MetaPath, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def accepted(self) -> tuple[Operation, ...]:
@@ -115,6 +124,7 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
         allow: Reasons that an operator has set aside; those outside :data:`ALLOWABLE` have no effect.
         deletes: Deletes may be performed.
     """
+    plan, spared = _sparing(plan, around.settings)
     known = around.clusters | _clusters_made(plan)
     refused: dict[MetaPath, tuple[Refusal, ...]] = {}
     family = _Family(around)
@@ -130,7 +140,7 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
             refused[operation.path] = tuple(found)
         else:
             family.take(operation)
-    return Review(plan=plan, refused=refused)
+    return Review(plan=plan, refused=refused, spared=spared)
 
 
 def to_be_asked(plan: Plan, around: TargetFacts) -> tuple[MetaPath, ...]:
@@ -185,6 +195,9 @@ def _refusals(
     elif origin is not None and operation.path not in around.applied:
         detail = f"the plan is of what region {origin} holds, and this region publishes the path only"
         yield Refusal(reason=Reason.NOT_APPLIED, detail=detail)
+    if names := _excluded(operation, around.settings, origin):
+        detail = f"{', '.join(names)}: excluded in this region since the plan was made, and nothing else would change"
+        yield Refusal(reason=Reason.EXCLUDED_FIELD, detail=detail)
     guarded = list(_guarded(operation, around, clusters))
     grows = operation.after is not None and operation.resource.kind is ResourceKind.PARTITIONED_TOPIC
     if not grows and any(refusal.reason is None for refusal in guarded):
@@ -196,6 +209,27 @@ def _refusals(
         for which, value in (("the new value", operation.after), ("the value here", operation.before)):
             if not readable(value):
                 yield Refusal(reason=Reason.UNREADABLE, detail=f"{which} is no JSON object")
+
+
+def _sparing(plan: Plan, settings: Settings) -> tuple[Plan, dict[MetaPath, tuple[str, ...]]]:
+    """The plan without what the region has excluded, and what that is; what would change nothing else is as it was."""
+    spared: dict[MetaPath, tuple[str, ...]] = {}
+    operations = list(plan.operations)
+    for index, operation in enumerate(operations):
+        names = _excluded(operation, settings, plan.origin)
+        rest = operation.sparing(names) if names else None
+        if rest is not None:
+            operations[index], spared[operation.path] = rest, names
+    return (replace(plan, operations=tuple(operations)) if spared else plan), spared
+
+
+def _excluded(operation: Operation, settings: Settings, origin: Region | None) -> tuple[str, ...]:
+    """The excluded fields that an operation would change. What comes back to its own region comes back whole."""
+    if operation.after is None or (operation.before is None and origin is None):
+        return ()
+    if not (readable(operation.before) and readable(operation.after)):
+        return ()
+    return operation.changed_among(settings.excluded(operation.path))
 
 
 def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.GuardRefusal]:

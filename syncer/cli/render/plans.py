@@ -124,6 +124,8 @@ def plan_rows(review: Review) -> Iterator[output.Row]:
     for each in review.plan.operations:
         sign, change = change_row(each)
         words = [change, *(f"refused, {why.reason}: {why.detail}" for why in review.refused.get(each.path, ()))]
+        if each.path in review.spared:
+            words.append(_spared(each, review))
         text = "; ".join(word for word in words if word)
         yield sign, each.resource.kind.value, each.resource.name, text
 
@@ -140,6 +142,12 @@ def tell_counts(review: Review) -> None:
     )
     if plan.left:
         say(f"{len(plan.left)} only here, left as they are; --delete plans their deletion")
+    if review.spared:
+        names = sorted({name for fields in review.spared.values() for name in fields})
+        say(
+            f"{counted(len(review.spared), 'operation')} without fields that this region has excluded since the plan "
+            f"was made: {', '.join(names)}"
+        )
     tell_refusals(review)
 
 
@@ -187,7 +195,12 @@ def show_applied(run: Applied, form: Format) -> None:
             each.resource.kind.value,
             each.resource.name,
             words[states[each.path]],
-            "; ".join(f"{why.reason}: {why.detail}" for why in run.review.refused.get(each.path, ())),
+            "; ".join(
+                (
+                    *(f"{why.reason}: {why.detail}" for why in run.review.refused.get(each.path, ())),
+                    *((_spared(each, run.review),) if each.path in run.review.spared else ()),
+                )
+            ),
         )
         for each in plan.operations
         if run.dry_run or states[each.path] not in {"applied", "already"}
@@ -215,7 +228,14 @@ def _states(run: Applied) -> dict[MetaPath, str]:
 def _applied(run: Applied, states: Mapping[MetaPath, str], counts: Mapping[str, int]) -> AppliedDocument:
     review, error = run.review, run.outcome.error
     items = [
-        PerformedDocument.model_validate({**_subject(each), "state": states[each.path], "refused": _why(each, review)})
+        PerformedDocument.model_validate(
+            {
+                **_subject(each),
+                "state": states[each.path],
+                "refused": _why(each, review),
+                "excluded": list(review.spared.get(each.path, ())),
+            }
+        )
         for each in review.plan.operations
     ]
     return AppliedDocument(
@@ -250,6 +270,10 @@ def _why(operation: Operation, review: Review) -> list[RefusalDocument]:
     return [
         RefusalDocument(reason=each.reason.value, detail=each.detail) for each in review.refused.get(operation.path, ())
     ]
+
+
+def _spared(operation: Operation, review: Review) -> str:
+    return f"not written, excluded in this region: {', '.join(review.spared[operation.path])}"
 
 
 def _left(path: MetaPath) -> LeftDocument:

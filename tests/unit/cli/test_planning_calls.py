@@ -28,9 +28,18 @@ from tests.unit.state.test_contract import living
 
 EAST = Region("east")
 SPACE = MetaPath("/admin/policies/acme/orders")
+NEW = MetaPath("/admin/policies/acme/new")
 TTL, LIMIT = "message_ttl_in_seconds", "max_topics_per_namespace"
+ALLOW = ("--allow", "unknown-cluster", "--allow", "leaves-cluster-out")
 EXCLUSION = {"pattern": "/admin/policies/acme/*", "fields": [TTL]}
-SCOPE = f'[scope]\nexclude = [{{ pattern = "/admin/policies/acme/*", fields = ["{TTL}"] }}]\n'
+
+
+def exclude(folder: Path, *names: str) -> None:
+    """Let the region exclude these fields from now on."""
+    config = folder / "east.toml"
+    text = config.read_text(encoding="utf-8").partition("[scope]")[0]
+    rule = f'[scope]\nexclude = [{{ pattern = "/admin/policies/acme/*", fields = {json.dumps(names)} }}]\n'
+    config.write_text(text + (rule if names else ""), encoding="utf-8")
 
 
 def held(**fields: Any) -> dict[MetaPath, bytes]:
@@ -48,8 +57,7 @@ def east(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OutsideWri
     """A region whose own value of the field is 5; its daemon keeps the group's, 60."""
     monkeypatch.chdir(tmp_path)
     with logging_restored(), contextlib.closing(configure(tmp_path, "east")) as writer:
-        with (tmp_path / "east.toml").open("a", encoding="utf-8") as file:
-            file.write(SCOPE)
+        exclude(tmp_path, TTL)
         for path, stored in held(**{TTL: 5, LIMIT: 1}).items():
             writer.put(path, stored)
         with contextlib.closing(SqlState.open(f"sqlite:///{tmp_path}/east-state.db", EAST)) as state:
@@ -90,11 +98,38 @@ def test_the_undo_of_a_delete_brings_the_regions_own_value_back(east: OutsideWri
     assert (back.exit_code, fields(east)) == (0, before), back.stderr
 
 
+def test_a_plan_from_before_an_exclusion_says_what_stays(
+    east: OutsideWriter, west: OutsideWriter, tmp_path: Path
+) -> None:
+    west.put(SPACE, held(**{TTL: 60, LIMIT: 2})[SPACE])
+    west.put(NEW, held(**{LIMIT: 7, "max_consumers_per_topic": 3})[SPACE])
+    exclude(tmp_path)
+    assert run("diff", "--with", "west.toml", "--save", "plan.json").exit_code == 3
+    exclude(tmp_path, TTL, LIMIT)
+    before = fields(east)
+    words = ("plan", "apply", "plan.json", "--yes", *ALLOW, "--undo", "undo.json")
+    shown = run(*words, "--dry-run")
+    assert f"not written, excluded in this region: {LIMIT}, {TTL}" in " ".join(shown.stdout.split()), shown.stderr
+    result = run(*words, "-o", "json")
+    found = {each.path: each for each in applied(result).operations}
+    assert (result.exit_code, found[SPACE].state, found[NEW].state) == (5, "refused", "applied"), result.stderr
+    assert [why.reason for why in found[SPACE].refused] == ["excluded-field"]
+    assert (found[SPACE].excluded, found[NEW].excluded) == ([], [LIMIT, TTL])
+    assert f"1 operation without fields that this region has excluded since the plan was made: {LIMIT}, {TTL}" in (
+        " ".join(result.stderr.split())
+    )
+    made = json.loads(east.get(NEW) or b"")
+    assert (made.keys() & {TTL, LIMIT}, made["max_consumers_per_topic"], fields(east)) == (set(), 3, before)
+    again = applied(run(*words[:4], *ALLOW, "-o", "json"))
+    assert (again.counts["already"], again.counts["refused"]) == (1, 1)
+    assert run("plan", "apply", "undo.json", "--delete", "--yes", "--allow", "has-topics").exit_code == 0
+    assert east.get(NEW) is None
+
+
 def test_what_does_not_flow_this_way_is_counted_and_no_difference(
     east: OutsideWriter, west: OutsideWriter, tmp_path: Path
 ) -> None:
     west.put(SPACE, held(**{TTL: 60, LIMIT: 2})[SPACE])
-    allow = ("--allow", "unknown-cluster", "--allow", "leaves-cluster-out")
     assert run("diff", "--with", "west.toml", "--save", "plan.json").exit_code == 3
     config = tmp_path / "east.toml"
     only = "rules = [{ pattern = '/admin/policies/**', direction = 'publish' }]\n"
@@ -103,7 +138,7 @@ def test_what_does_not_flow_this_way_is_counted_and_no_difference(
     found = PlanDocument.model_validate_json(result.stdout)
     assert (result.exit_code, found.different, found.compared, found.other_way_paths) == (0, False, 0, 3)
     assert "3 paths not compared: by the directions" in run("diff", "--with", "west.toml").stderr
-    refused = run("plan", "apply", "plan.json", "--yes", *allow, "-o", "json")
+    refused = run("plan", "apply", "plan.json", "--yes", *ALLOW, "-o", "json")
     assert (refused.exit_code, (fields(east) or {})[LIMIT]) == (5, 1)
     assert [why.reason for each in applied(refused).operations for why in each.refused] == ["not-applied"]
 

@@ -145,6 +145,57 @@ def test_what_the_region_only_publishes_is_not_taken_from_another_one() -> None:
     assert foreign.reversed().origin is None, "what stood here comes back"
 
 
+def excluding(*names: str) -> dict[str, Any]:
+    """Of a region that has these fields of the tenant for itself."""
+    own = frozenset(names)
+    return {"settings": Settings(region=HERE, excluded=lambda path: own if path == TENANT else frozenset())}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(value(a=5, b=1), value(a=60, b=1)), (value(b=1), value(a=60, b=1)), (value(a=5), b"{}")]
+)
+def test_an_update_of_an_excluded_field_alone_is_refused_for_good(before: bytes, after: bytes) -> None:
+    plan = plan_of(put(TENANT, after, before))
+    assert reasons(plan, around()) == {}
+    found = review(plan, around(**excluding("a")), allow=frozenset(Reason))
+    assert [each.reason for each in found.refused[TENANT]] == [Reason.EXCLUDED_FIELD]
+    assert (found.plan, dict(found.spared)) == (plan, {})
+    assert found.refused[TENANT][0].detail.startswith("a: excluded in this region")
+
+
+def test_an_update_leaves_excluded_fields_and_names_them() -> None:
+    plan = plan_of(put(TENANT, value(a=60, b=2, c=3), value(a=5, b=1)), put(TOPIC, value(partitions=4)))
+    found = review(plan, around(**excluding("a", "c", "d")))
+    assert (found.refused, found.spared) == ({}, {TENANT: ("a", "c")})
+    after = {each.path: json.loads(each.after or b"") for each in found.accepted}
+    assert after == {TENANT: {"a": 5, "b": 2}, TOPIC: {"partitions": 4}}
+    assert review(plan, around(**excluding("d"))).plan == plan
+
+
+def test_a_number_and_a_truth_value_are_not_the_same_field() -> None:
+    found = review(plan_of(put(TENANT, value(a=1, b=1), value(a=5, b=True))), around(**excluding("a")))
+    assert (found.refused, found.spared) == ({}, {TENANT: ("a",)})
+    refused = review(plan_of(put(TENANT, value(a=1), value(a=True))), around(**excluding("a"))).refused
+    assert [each.reason for each in refused[TENANT]] == [Reason.EXCLUDED_FIELD]
+
+
+def test_what_another_region_has_is_made_without_excluded_fields_and_what_stood_here_with_them() -> None:
+    plan, facts = plan_of(put(TENANT, value(a=60, b=1))), around(applied=EVERYTHING, **excluding("a"))
+    foreign = review(replace(plan, origin=Region("west")), facts)
+    assert ([json.loads(each.after or b"") for each in foreign.accepted], foreign.spared) == (
+        [{"b": 1}],
+        {TENANT: ("a",)},
+    )
+    assert review(plan, facts).accepted == plan.operations
+    gone_too = review(plan_of(gone(TENANT, value(a=5))), facts, deletes=True)
+    assert (gone_too.refused, gone_too.spared) == ({}, {})
+
+
+def test_of_what_cannot_be_read_no_field_is_excluded() -> None:
+    plan = plan_of(put(TENANT, b"no json", value(a=5)))
+    assert reasons(plan, around(**excluding("a"))) == {TENANT: [Reason.UNREADABLE]}
+
+
 def test_a_cluster_that_the_plan_itself_makes_is_known() -> None:
     space = put(SPACE, value(replication_clusters=["blue", "green"]))
     assert reasons(plan_of(space), around()) == {SPACE: [Reason.UNKNOWN_CLUSTER]}
