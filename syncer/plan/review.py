@@ -124,14 +124,17 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
         allow: Reasons that an operator has set aside; those outside :data:`ALLOWABLE` have no effect.
         deletes: Deletes may be performed.
     """
-    plan, spared = _sparing(plan, around.settings)
+    plan, spared, vain = _sparing(plan, around.settings)
     known = around.clusters | _clusters_made(plan)
     refused: dict[MetaPath, tuple[Refusal, ...]] = {}
     family = _Family(around)
     for operation in plan.operations:
         found = [
             each
-            for each in (*_refusals(operation, around, known, plan.origin), *family.refusals(operation))
+            for each in (
+                *_refusals(operation, around, known, plan.origin, vain.get(operation.path, ())),
+                *family.refusals(operation),
+            )
             if each.reason not in allow or each.reason not in ALLOWABLE
         ]
         if operation.action is Action.DELETE and not deletes:
@@ -188,15 +191,19 @@ class _Family:
 
 
 def _refusals(
-    operation: Operation, around: TargetFacts, clusters: frozenset[str], origin: Region | None
+    operation: Operation,
+    around: TargetFacts,
+    clusters: frozenset[str],
+    origin: Region | None,
+    vain: tuple[str, ...],
 ) -> Iterator[Refusal]:
     if operation.path not in around.scope:
         yield Refusal(reason=Reason.OUT_OF_SCOPE, detail="no rule of this region's scope covers it")
     elif origin is not None and operation.path not in around.applied:
         detail = f"the plan is of what region {origin} holds, and this region publishes the path only"
         yield Refusal(reason=Reason.NOT_APPLIED, detail=detail)
-    if names := _excluded(operation, around.settings, origin):
-        detail = f"{', '.join(names)}: excluded in this region since the plan was made, and nothing else would change"
+    if vain:
+        detail = f"{', '.join(vain)}: excluded in this region since the plan was made, and nothing else would change"
         yield Refusal(reason=Reason.EXCLUDED_FIELD, detail=detail)
     guarded = list(_guarded(operation, around, clusters))
     grows = operation.after is not None and operation.resource.kind is ResourceKind.PARTITIONED_TOPIC
@@ -211,25 +218,31 @@ def _refusals(
                 yield Refusal(reason=Reason.UNREADABLE, detail=f"{which} is no JSON object")
 
 
-def _sparing(plan: Plan, settings: Settings) -> tuple[Plan, dict[MetaPath, tuple[str, ...]]]:
-    """The plan without what the region has excluded, and what that is; what would change nothing else is as it was."""
+def _sparing(
+    plan: Plan, settings: Settings
+) -> tuple[Plan, dict[MetaPath, tuple[str, ...]], dict[MetaPath, tuple[str, ...]]]:
+    """The plan without what the region has excluded, what that is, and what of operations that change nothing else."""
     spared: dict[MetaPath, tuple[str, ...]] = {}
+    vain: dict[MetaPath, tuple[str, ...]] = {}
     operations = list(plan.operations)
     for index, operation in enumerate(operations):
-        names = _excluded(operation, settings, plan.origin)
-        rest = operation.sparing(names) if names else None
-        if rest is not None:
-            operations[index], spared[operation.path] = rest, names
-    return (replace(plan, operations=tuple(operations)) if spared else plan), spared
+        if names := _excluded(operation, settings, plan.origin):
+            rest = operation.sparing(names)
+            if rest is None:
+                vain[operation.path] = names
+            else:
+                operations[index], spared[operation.path] = rest, names
+    return (replace(plan, operations=tuple(operations)) if spared else plan), spared, vain
 
 
 def _excluded(operation: Operation, settings: Settings, origin: Region | None) -> tuple[str, ...]:
     """The excluded fields that an operation would change. What comes back to its own region comes back whole."""
     if operation.after is None or (operation.before is None and origin is None):
         return ()
-    if not (readable(operation.before) and readable(operation.after)):
+    names = settings.excluded(operation.path)
+    if not names or not (readable(operation.before) and readable(operation.after)):
         return ()
-    return operation.changed_among(settings.excluded(operation.path))
+    return operation.changed_among(names)
 
 
 def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.GuardRefusal]:

@@ -71,11 +71,10 @@ async def compare(
         PreconditionFailed: Deletes are wanted, and the other side holds nothing at all of what both cover.
     """
     shared = class_of(here.scope, there.scope)
-
     origin = None if here.region == there.region else there.region
 
     def wished(path: MetaPath) -> bool:
-        return (not tenants or tenant_of(path) in tenants) and only(path) and shared.contains(path)
+        return (not tenants or tenant_of(path) in tenants) and only(path)
 
     def flows(path: MetaPath) -> bool:
         if origin is None:
@@ -109,13 +108,14 @@ async def compare(
         deletes=deletes,
         whole=WholeSides(here=not here.trouble, there=not there.trouble),
     )
-    both = ours.keys() | theirs.keys()
+    both = [path for path in ours.keys() | theirs.keys() if wished(path) and shared.contains(path)]
+    flowing = sum(map(flows, both))
     uncovered = sum(not here.scope.contains(path) for path in theirs)
     return ComparedSides(
         plan=replace(plan, origin=origin),
-        compared=sum(map(covers, both)),
+        compared=flowing,
         held=sum(map(covers, ours)),
-        other_way=sum(wished(path) and not flows(path) for path in both),
+        other_way=len(both) - flowing,
         uncovered=uncovered,
         unshared=uncovered + sum(not there.scope.contains(path) for path in ours),
         unknown=tuple(side.name for side in (here, there) if side.trouble),
