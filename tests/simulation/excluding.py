@@ -6,7 +6,7 @@ where each comes from. All others are shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +28,7 @@ from tests.simulation.newer_fields import LIMIT, RETENTION
 if TYPE_CHECKING:
     from tests.simulation.exclusion_rules import ExclusionRules
     from tests.simulation.history import Content
-    from tests.simulation.store import StoreCopy
+    from tests.simulation.store import Node, StoreCopy
     from tests.simulation.world import Site, World
 
 TENANT: Final = MetaPath("/admin/policies/t")
@@ -153,17 +153,17 @@ class OwnFieldWriters:
         identity = site.disk.tables.identity
         if site.beside and (site.beside == identity.database_id or not identity.first_scan_done):
             return False
-        return all(_noted(site, path, name) for path, name in _own_places(_values(site)))
+        return all(_noted(site, path, name) for path, name in _own_places(_values(site.store.nodes)))
 
     @staticmethod
-    def may_be_lost(site: Site, values: dict[MetaPath, bytes] | None = None) -> bool:
-        """Whether no value of the store, or of a copy of it, is the region's own by its database alone."""
-        places = _own_places(_values(site) if values is None else values)
-        return all(name in site.replica.settings.excluded(path) for path, name in places)
+    def may_be_lost(site: Site) -> bool:
+        """Whether no value is the region's own by its database alone."""
+        return _own_by_rules(site, _values(site.store.nodes))
 
-    def may_be_put_back(self, site: Site, copy: StoreCopy) -> bool:
+    @staticmethod
+    def may_be_put_back(site: Site, copy: StoreCopy) -> bool:
         """Whether no value of the copy would be the region's own by its database alone, which does not go back."""
-        return self.may_be_lost(site, {path: copy.nodes[path].value for path in NAMESPACES if path in copy.nodes})
+        return _own_by_rules(site, _values(copy.nodes))
 
     def rule(self, site: Site, exclusions: Exclusions) -> None:
         """A region is started anew with other rules; what is under way to its store comes too late."""
@@ -192,21 +192,25 @@ class OwnFieldWriters:
             Violation: They do.
         """
         world = self._world
-        stood = {region: _values(site) for region, site in world.sites.items()}
+        stood = {region: _values(site.store.nodes) for region, site in world.sites.items()}
         told = len(world.history.named)
         for site in world.sites.values():
             self.rule(site, drawn(world.rng))
         world.settle()
         for region, site in world.sites.items():
-            if _values(site) != stood[region]:
+            if _values(site.store.nodes) != stood[region]:
                 raise Violation("a rule writes", "", f"the store of {region} is another one since rules were changed")
         if len(world.history.named) != told:
             raise Violation("a rule publishes", "", "something was stamped since rules were changed at rest")
         world.referee.judge(world)
 
 
-def _values(site: Site) -> dict[MetaPath, bytes]:
-    return {path: site.store.nodes[path].value for path in NAMESPACES if path in site.store.nodes}
+def _values(nodes: Mapping[MetaPath, Node]) -> dict[MetaPath, bytes]:
+    return {path: nodes[path].value for path in NAMESPACES if path in nodes}
+
+
+def _own_by_rules(site: Site, values: dict[MetaPath, bytes]) -> bool:
+    return all(name in site.replica.settings.excluded(path) for path, name in _own_places(values))
 
 
 def _own_places(values: dict[MetaPath, bytes]) -> list[tuple[MetaPath, str]]:

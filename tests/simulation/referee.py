@@ -130,10 +130,11 @@ class Referee:
         done = self._judged.get(site.region, 0)
         self._judged[site.region] = len(tables.stamped)
         if len(tables.stamped) > done:
-            new = [event for event in tables.stamped[done:] if (event.path, event.stamp) not in self.history.named]
-            if new and tables.identity.database_id == site.outdated:
-                detail = f"{site.region} stamped {new[0].stamp} of a store put back"
-                raise Violation("old store", new[0].path, detail)
+            if tables.identity.database_id == site.outdated:
+                for event in tables.stamped[done:]:
+                    if (event.path, event.stamp) not in self.history.named:
+                        detail = f"{site.region} stamped {event.stamp} of a store put back"
+                        raise Violation("old store", event.path, detail)
             asserted = {
                 (row.path, row.stamp): row.decision
                 for row in tables.journal[len(before.journal) :]

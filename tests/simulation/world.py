@@ -143,7 +143,7 @@ class Site:
     outdated: str = ""
     """The database whose store was put back: it may stamp nothing any more."""
     beside: str = ""
-    """Likewise, whether it had read that store whole before or not."""
+    """The database beside which a store was put back, whether it had read that store whole before or not."""
     scope: Scope | None = None
     """Its own; ``None``: that of the world."""
     cut_off_until: int = 0
