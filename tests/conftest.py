@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -25,10 +25,13 @@ from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_u
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_programs, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
+from syncer.waiting import DESCRIBING, LIVING, WaitTimedOut
+from tests.support.conditions import compared
 from tests.support.examples import load_profile
 from tests.support.scheduling import ServersTogether
 
 load_profile()
+DESCRIBING.describe = compared
 # A call of the command line in a test builds all its commands anew otherwise: two thirds of its time.
 typer_testing._get_command = functools.cache(typer.main.get_command)  # type: ignore[attr-defined]
 
@@ -60,6 +63,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
+
+
+@pytest.fixture(autouse=True)
+def _own_processes() -> Iterator[None]:
+    """No wait of a test ends for a process that another test has left."""
+    with LIVING.kept_apart():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note in a test's report that its wait ran out while the machine was starved: ``tests.run`` plays it again."""
+    report = yield
+    if call.excinfo is not None and _only_starved_waits(call.excinfo.value):
+        report.user_properties.append(("starved-wait", item.nodeid))
+    return report
+
+
+def _only_starved_waits(exc: BaseException) -> bool:
+    if isinstance(exc, BaseExceptionGroup):
+        return all(map(_only_starved_waits, exc.exceptions))
+    return isinstance(exc, WaitTimedOut) and exc.starvation.starved
 
 
 def missing(reason: str) -> NoReturn:
