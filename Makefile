@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUN := $(PYTHON) -m tests.run
+RUN = $(PYTHON) -m tests.run $(if $(SEED),--seed $(SEED))
 PROCESSES ?= 2
 export PYTHON
 
@@ -56,15 +56,19 @@ demo-migration: servers ## Clients at work are moved between two real Pulsar clu
 
 .PHONY: check
 check: setup ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
-	@$(RUN) check
+	@$(RUN) --target check
 
 .PHONY: test
-test: ## Everything in its short form, real servers included; prints minutes per suite and a verdict
-	@$(RUN)
+test: ## Every system with its real servers (20 minutes; SEED=n: order and random data of another run)
+	@$(RUN) --target test
+
+.PHONY: test-all
+test-all: ## Every case in its short form, as CI runs it (40 minutes; SEED=n as above)
+	@$(RUN) --target all
 
 .PHONY: test-long
-test-long: ## The same suites in their long form
-	@$(RUN) --long
+test-long: ## Every case in its long form (hours; SEED=n as above)
+	@$(RUN) --target long
 
 .PHONY: proof
 proof: setup ## Try to break the rules: schedules of the simulator, the laws, and a check that the proof can fail (25 minutes)

@@ -10,7 +10,7 @@ from docutils.parsers.rst import Directive
 from docs.pages import MARK, filled
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import SyncerError
-from tests.suites import REPOSITORY, load
+from tests.suites import REPOSITORY, Target, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,20 +77,17 @@ class ErrorTable(Directive):
 
 
 class SuiteTable(Directive):
-    """The test suites with the minutes that each may take."""
+    """The test suites with the targets that run their steps."""
 
     def run(self) -> list[nodes.Node]:
         """Make the table from ``tests/suites.toml``."""
-        suites, _ = load(REPOSITORY / "tests" / "suites.toml")
-        rows = [
-            [
-                _code(suite.name),
-                nodes.Text(f"{suite.share_minutes:g}"),
-                nodes.Text(", ".join(step.name for step in suite.steps)),
-            ]
-            for suite in suites
-        ]
-        return [_table(("Suite", "Minutes", "Steps"), (_NARROW, _NARROW, _WIDE), rows)]
+        rows = []
+        for suite in load(REPOSITORY / "tests" / "suites.toml").suites:
+            for step in suite.steps:
+                less = bool(step.in_test or step.beyond) and step.target is not Target.ALL
+                told = f"{step.target}; in test a part of it" if less else step.target
+                rows.append([_code(suite.name), nodes.Text(step.name), nodes.Text(told)])
+        return [_table(("Suite", "Step", "From target"), (_NARROW, _WIDE, _WIDE), rows)]
 
 
 def _fill(app: Sphinx, docname: str, content: list[str]) -> None:

@@ -26,6 +26,7 @@ from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_pro
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 from syncer.waiting import DESCRIBING, LIVING, WaitTimedOut
+from tests.suites import STARVED_WAIT
 from tests.support.conditions import compared
 from tests.support.examples import load_profile
 from tests.support.scheduling import ServersTogether
@@ -58,9 +59,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
     return ServersTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the order of tests and all random data from ``TEST_SEED``, where it is set."""
+    seed = os.environ.get("TEST_SEED")
+    if seed:
+        config.option.randomly_seed = int(seed)
+        config.option.hypothesis_seed = seed
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of the clusters time to start them."""
+    """Note how many examples each law tries, and give the tests of the clusters time to start them."""
     for item in items:
+        law = getattr(item, "obj", None)
+        if getattr(law, "is_hypothesis_test", False):
+            examples = law._hypothesis_internal_use_settings.max_examples  # type: ignore[union-attr]  # of a law
+            item.user_properties.append(("proof-examples", examples))
         if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
 
@@ -79,7 +93,9 @@ def pytest_runtest_makereport(
     """Note in a test's report that its wait ran out while the machine was starved: ``tests.run`` plays it again."""
     report = yield
     if call.excinfo is not None and _only_starved_waits(call.excinfo.value):
-        report.user_properties.append(("starved-wait", item.nodeid))
+        waited = (STARVED_WAIT, item.nodeid)
+        item.user_properties.append(waited)  # the file of results has those of the last phase
+        report.user_properties.append(waited)
     return report
 
 

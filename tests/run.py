@@ -1,52 +1,64 @@
-"""Run the suites of ``tests/suites.toml``, print minutes per suite, and end with a verdict from real counts.
+"""Run a target of ``tests/suites.toml``, print each step's output, and end with a verdict from real counts.
 
 Only the standard library is imported: the first suite makes the environment that the others run in.
 
-The last line is ``tests: P passed, F failed``. A pytest step counts its test cases; a command that counts by itself
-counts as its last line says, ``P passed, F failed``; any other step counts as one. A step that fails without a failed
-case (nothing collected, a crash, a deadline) counts as one failure. Exit status: 0 when at least one passed and none
-failed, else 1.
+Steps of different tracks run at the same time. A step's output is kept and printed when it has ended. The last line is
+``tests: P passed, F failed``. A pytest step counts its test cases; a command that counts by itself counts as its last
+line says, ``P passed, F failed``; any other step counts as one. A step that fails without a failed case (nothing
+collected, a crash, the deadline) counts as one failure. The exit status is 0 when at least one passed and none failed.
+
+A run that exceeds the limit of its target has every process write its stacks, ends them, and gives its verdict.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
+import random
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.suites import (
     REPOSITORY,
-    Outcome,
+    Limit,
     Report,
     Rules,
     Step,
     Suite,
+    Target,
+    chosen,
     good,
     judged,
     load,
     render,
+    unsteady,
 )
 
 BIN: Final = REPOSITORY / ".venv" / "bin"
-DEADLINE_SHARES: Final = 4.0
-"""A suite that runs longer than so many times its share is hung: its steps are ended."""
-LOOK_S: Final = 0.2
-"""How long an interrupt waits at most while a step runs."""
+LOOK_S: Final = 0.1
+"""How often the run looks whether a step has ended."""
+SAY_EVERY_S: Final = 60.0
 GRACE_S: Final = 20.0
 """How long an ended step may take to clean up before it is killed."""
+STACKS_S: Final = 2.0
+"""How long processes get to write their stacks."""
+PLAYS_ALONE: Final = 2
 SLOWEST: Final = ("--durations=8", "--durations-min=5")
-"""Each pytest step tells what a share that is too small is spent on."""
+BACKGROUND: Final = "work"
+"""The track of what only works: it yields to the tracks that wait for servers as long as one of these is there."""
+PR_SET_CHILD_SUBREAPER: Final = 36
+YIELDS: Final = 5
+"""By how much, as a nice value."""
 
 
 class Interrupts:
@@ -86,59 +98,124 @@ class Interrupts:
 INTERRUPTS: Final = Interrupts()
 
 
-def run_step(step: Step, *, deadline_s: float, rules: Rules) -> Outcome:
-    """Run one step to its end, or to the deadline, with its output passed through."""
-    with tempfile.TemporaryDirectory(prefix="suites-") as scratch:
-        junit = Path(scratch) / "junit.xml"
-        said: list[str] | None = [] if step.counts else None
-        status = _call(_command(step, junit, rules), deadline_s=deadline_s, rules=rules, said=said)
-        return judged(step, status, junit, rules, said)
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A step and the name of its suite."""
+
+    suite: str
+    step: Step
+
+    def __str__(self) -> str:
+        return f"{self.suite}: {self.step.name}"
 
 
-class BesideRun:
-    """A step that runs beside others, at the lowest priority: what it says is shown when it is waited for.
+class RunningStep:
+    """A step under way, in a session of its own; its output goes to a file.
 
     Args:
-        suite: Whose step it is.
-        step: The step.
+        planned: The step.
         rules: How to judge.
+        yields: It takes less of the processor than what runs beside it, until :meth:`take_its_share`.
+        further: Arguments for pytest beside the step's own.
     """
 
-    def __init__(self, suite: Suite, step: Step, rules: Rules) -> None:
-        self.suite, self.step, self._rules = suite, step, rules
+    def __init__(self, planned: Planned, rules: Rules, *, yields: bool = False, further: Sequence[str] = ()) -> None:
+        self.planned, self._rules, self._yields = planned, rules, yields
+        self._began_s = time.monotonic()
         self._ended = ExitStack()
         scratch = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="suites-")))
-        self._junit, self._said = scratch / "junit.xml", scratch / "said"
-        self._command = _command(step, self._junit, rules)
+        self._junit, self._said, self._stacks = scratch / "junit.xml", scratch / "said", scratch / "stacks"
+        self._stacks.mkdir()
+        self._command = [*_command(planned.step, self._junit, rules), *further]
+        self._status: int | None = None
+        self._cpu_s = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
         with ExitStack() as unfinished:
             unfinished.callback(self.close)
             with INTERRUPTS.held(), self._said.open("wb") as output:
-                self._process = subprocess.Popen(
-                    ["nice", "-n", "19", *self._command],
-                    cwd=REPOSITORY,
-                    env=_environment(rules),
-                    start_new_session=True,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                )
-                self._ended.callback(_end, self._process)
+                try:
+                    self._process = subprocess.Popen(
+                        self._command,
+                        cwd=REPOSITORY,
+                        env=_environment(rules, self._stacks),
+                        start_new_session=True,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        stdin=subprocess.DEVNULL,
+                    )
+                except OSError as exc:
+                    output.write(f"{self._command[0]}: {exc.strerror}\n".encode())
+                    self._status = 127
+                else:
+                    self._ended.callback(self.end)
+                    if yields:
+                        _set_nice(self._process.pid, os.nice(0) + YIELDS)
             unfinished.pop_all()
-        with suppress(OSError):  # where a kernel shares out time by session first: this one is the last, too
-            Path(f"/proc/{self._process.pid}/autogroup").write_text("19", encoding="ascii")
 
-    def outcome(self, deadline_s: float) -> Outcome:
-        """Wait for its end, show what it said, and say what it came to."""
-        print(f"\n=== {self.suite.name}: {self.step.name}, which ran beside others", flush=True)
-        print(f"$ {shlex.join(self._command)}", flush=True)
-        status = _waited(self._process, deadline_s)
+    def over(self) -> bool:
+        """Return whether it has ended; never waits."""
+        if self._process is None or self._process.returncode is not None:
+            return True
+        with INTERRUPTS.held():
+            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            if pid == 0:
+                return False
+            self._status = self._process.returncode = os.waitstatus_to_exitcode(status)
+            self._cpu_s = usage.ru_utime + usage.ru_stime
+        return True
+
+    def settle(self) -> None:
+        """Count the time of what it has left behind."""
+        if self._process is not None:
+            self._cpu_s += _orphans(self._process.pid)
+
+    def take_its_share(self) -> None:
+        """Take the processor as everything else does from now on."""
+        if self._yields and self._process is not None and self._process.returncode is None:
+            _set_nice(self._process.pid, os.nice(0))
+        self._yields = False
+
+    def write_stacks(self) -> None:
+        """Have each process of the session that knows how write its stacks."""
+        if self._process is not None and self._process.returncode is None:
+            for pid in _session(self._process.pid):
+                if _handles(pid, signal.SIGUSR1):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGUSR1)
+
+    def end(self) -> None:
+        """End it with its process group, if it still runs: first by asking, then by force."""
+        if self._process is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self.over():
+                return
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            deadline = time.monotonic() + GRACE_S
+            while not self.over() and time.monotonic() < deadline:
+                time.sleep(LOOK_S)
+
+    def report(self, *, in_time: bool = True) -> Report:
+        """Print what it said, and return what it came to.
+
+        Args:
+            in_time: It ended by itself.
+        """
+        took_s = time.monotonic() - self._began_s
+        self.settle()
         text = self._said.read_text(encoding="utf-8", errors="replace")
-        print(text, end="", flush=True)
-        found = judged(self.step, status, self._junit, self._rules, text.splitlines() if self.step.counts else None)
+        stacks = "".join(f"stacks of process {file.stem}:\n{file.read_text()}" for file in _written(self._stacks))
+        print(f"\n=== {self.planned}\n$ {shlex.join(self._command)}\n{text}{stacks}", end="", flush=True)
+        print(f"=== {self.planned}: {took_s:.1f} s, {self._cpu_s:.1f} s of the processor", flush=True)
+        status = self._status if in_time else None
+        outcome = judged(self.planned.step, status, self._junit, self._rules, text.splitlines())
         self.close()
-        return found
+        suite, step = self.planned.suite, self.planned.step
+        return Report(suite=suite, step=step, outcome=outcome, minutes=took_s / 60, cpu_minutes=self._cpu_s / 60)
 
     def close(self) -> None:
-        """End it, if it still runs."""
+        """End it, if it still runs, and delete its files."""
         self._ended.close()
 
 
@@ -149,163 +226,221 @@ def _command(step: Step, junit: Path, rules: Rules) -> list[str]:
     return [str(BIN / "python"), "-m", "pytest", "-q", "--no-header", f"--junitxml={junit}", *form, *step.pytest]
 
 
-def _environment(rules: Rules) -> dict[str, str]:
+def _environment(rules: Rules, stacks: Path) -> dict[str, str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a run starts hundreds of processes: each would compile anew
-    return {**environment, "TEST_FORM": "long" if rules.long else "short"}
+    form = "long" if rules.long else "short"
+    return {**environment, "TEST_FORM": form, "TEST_SEED": str(rules.seed), "TEST_STACKS": str(stacks)}
 
 
-def _call(command: Sequence[str], *, deadline_s: float, rules: Rules, said: list[str] | None = None) -> int | None:
-    """Run a command in a process group of its own; ``None`` when it had to be ended at the deadline.
+def _written(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.stat().st_size)
+
+
+def _session(leader: int) -> list[int]:
+    """List the processes of a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, IndexError, ValueError):
+            if int(stat.read_text().rsplit(")", 1)[1].split()[3]) == leader:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def _handles(pid: int, number: int) -> bool:
+    """Return whether a process handles a signal; one that does not would be ended by it."""
+    with suppress(OSError, StopIteration, ValueError):
+        status = Path(f"/proc/{pid}/status").read_text().splitlines()
+        caught = next(line for line in status if line.startswith("SigCgt:"))
+        return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+    return False
+
+
+def adopt_orphans() -> None:
+    """Have the kernel give this process what its steps leave behind, so that their time is counted."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _orphans(leader: int) -> float:
+    """Bury the ended processes of a session that this process has adopted; return the seconds that they worked.
+
+    A parallel pytest run does not wait for its workers, so nobody else counts their time.
+    """
+    worked_s = 0.0
+    for children in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
+        for pid in map(int, children.read_text().split()):
+            with suppress(OSError, IndexError, ValueError):
+                state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
+                if pid != leader and state == "Z" and int(session) == leader:
+                    usage = os.wait4(pid, os.WNOHANG)[2]
+                    worked_s += usage.ru_utime + usage.ru_stime
+    return worked_s
+
+
+def _may_raise_priority() -> bool:
+    """Return whether a nice value can be taken back; otherwise none is set."""
+    return os.geteuid() == 0
+
+
+def _set_nice(leader: int, nice: int) -> None:
+    for pid in _session(leader):
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, pid, nice)
+    with suppress(OSError):  # where a kernel shares out time by session first, this sets the session's share
+        Path(f"/proc/{leader}/autogroup").write_text(str(nice), encoding="ascii")
+
+
+def run_step(step: Step, *, rules: Rules, suite: str = "step", further: Sequence[str] = ()) -> Report:
+    """Run one step to its end, with nothing beside it."""
+    running = RunningStep(Planned(suite, step), rules, further=further)
+    try:
+        while not running.over():
+            time.sleep(LOOK_S)
+        return running.report()
+    finally:
+        running.close()
+
+
+class Run:
+    """One run of a target.
 
     Args:
-        command: The command.
-        deadline_s: How long it may take.
+        suites: What to run.
         rules: How to judge.
-        said: Takes the lines of its output, which is passed through all the same; ``None``: nobody asks for them.
+        limit: After how many minutes it ends itself.
     """
-    print(f"$ {shlex.join(command)}", flush=True)
-    with ExitStack() as ended:
+
+    def __init__(self, suites: Sequence[Suite], rules: Rules, limit: Limit) -> None:
+        planned = [Planned(suite.name, step) for suite in suites for step in suite.steps]
+        self._essential = [each for each in planned if each.step.essential]
+        self._alone = [each for each in planned if each.step.alone]
+        self._tracks: dict[str, list[Planned]] = {}
+        for each in planned:
+            if not (each.step.essential or each.step.alone):
+                self._tracks.setdefault(each.step.track, []).append(each)
+        self._running: dict[str, RunningStep] = {}
+        self._rules, self._limit = rules, limit
+        self._began_s = self._said_s = time.monotonic()
+        self._planned = len(planned)
+        self.reports: list[Report] = []
+
+    @property
+    def minutes(self) -> float:
+        """So far."""
+        return (time.monotonic() - self._began_s) / 60
+
+    @property
+    def complete(self) -> bool:
+        """Whether every step was run to its end."""
+        return len(self.reports) == self._planned
+
+    def play(self) -> None:
+        """Run the essential steps, then all tracks, then what runs alone; nothing more after an essential failure."""
         try:
-            with INTERRUPTS.held():
-                process = subprocess.Popen(
-                    command,
-                    cwd=REPOSITORY,
-                    env=_environment(rules),
-                    start_new_session=True,
-                    stdout=None if said is None else subprocess.PIPE,
-                )
-                ended.callback(_end, process)
-        except OSError as exc:
-            print(f"{command[0]}: {exc.strerror}", flush=True)
-            return 127
-        listener = threading.Thread(target=_pass_through, args=(process, said), daemon=True)
-        listener.start()
-        try:
-            return _waited(process, deadline_s)
+            for each in self._essential:
+                if not self._tracks_through({"": [each]}) or self.reports[-1].outcome.essential:
+                    return
+            if self._tracks_through(self._tracks):
+                self._tracks_through({"": self._alone})
         finally:
-            _end(process)
-            listener.join(GRACE_S)
+            for running in self._running.values():
+                running.close()
 
+    def play_suspects(self) -> dict[str, bool]:
+        """Play each test whose wait ran out while starvation was measured twice more, alone.
 
-def _waited(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
-    """The exit status of a step; ``None`` when it has not ended in time.
+        Returns:
+            Id of the test → whether both passed.
+        """
+        suspects = [(report, each) for report in self.reports for each in report.outcome.suspects]
+        found: dict[str, bool] = {}
+        for report, suspect in suspects:
+            print(
+                f"\n=== {suspect.test}: its wait ran out while starvation was measured; it is played alone", flush=True
+            )
+            step = Step(name="alone", pytest=(suspect.test,))
+            plays = [run_step(step, rules=self._rules, suite=report.suite).outcome for _ in range(PLAYS_ALONE)]
+            found[suspect.test] = all(play.passed and not play.failed for play in plays)
+        return found
 
-    An interrupt that came in the middle of a wait would keep the lock of the process for ever, so that nobody sees it
-    end any more: each comes between two short waits.
-    """
-    deadline = time.monotonic() + max(timeout_s, 0)
-    while True:
-        left_s = deadline - time.monotonic()
-        with INTERRUPTS.held():
-            try:
-                return process.wait(timeout=max(min(left_s, LOOK_S), 0))
-            except subprocess.TimeoutExpired:
-                pass
-        if left_s <= LOOK_S:
-            return None
+    def _tracks_through(self, tracks: dict[str, list[Planned]]) -> bool:
+        """Run tracks side by side; ``False``: the run had to be ended at its limit."""
+        while any(tracks.values()) or self._running:
+            for name, waiting in tracks.items():
+                if waiting and name not in self._running:
+                    yields = name == BACKGROUND and self._others(tracks) and _may_raise_priority()
+                    self._running[name] = RunningStep(waiting.pop(0), self._rules, yields=yields)
+            time.sleep(LOOK_S)
+            for name in [name for name, each in self._running.items() if each.over()]:
+                self.reports.append(self._running.pop(name).report())
+            if BACKGROUND in self._running and not self._others(tracks):
+                self._running[BACKGROUND].take_its_share()
+            if self.minutes > self._limit.ends_after:
+                self._end_at_limit()
+                return False
+            self._say()
+        return True
 
+    def _others(self, tracks: dict[str, list[Planned]]) -> bool:
+        return any(name != BACKGROUND and (waiting or name in self._running) for name, waiting in tracks.items())
 
-def _pass_through(process: subprocess.Popen[bytes], said: list[str] | None) -> None:
-    """Print what a command says, and remember it."""
-    if process.stdout is None:
-        return
-    with process.stdout as output:
-        for line in output:
-            text = line.decode("utf-8", "replace")
-            print(text, end="", flush=True)
-            if said is not None:
-                said.append(text.rstrip("\n"))
+    def _end_at_limit(self) -> None:
+        names = ", ".join(str(each.planned) for each in self._running.values())
+        print(f"\n=== the run has exceeded {self._limit.ends_after:g} minutes and ends; under way: {names}", flush=True)
+        for each in self._running.values():
+            each.write_stacks()
+        time.sleep(STACKS_S)
+        for name in list(self._running):
+            each = self._running.pop(name)
+            each.end()
+            self.reports.append(each.report(in_time=False))
 
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a step that still runs, with its process group: first by asking, then by force."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        os.killpg(process.pid, number)
-        try:
-            process.wait(timeout=GRACE_S)
-        except subprocess.TimeoutExpired:
-            continue
-
-
-def run_suites(chosen: Sequence[Suite], rules: Rules) -> list[Report]:
-    """Run suites in order; an essential step that fails ends it. What runs beside others counts for its own suite."""
-    reports: dict[str, Report] = {}
-    beside: list[BesideRun] = []
-    with ExitStack() as ended:
-        for suite in chosen:
-            report, begun = run_suite(suite, rules, ended)
-            reports[suite.name] = report
-            beside += begun
-            if report.outcome.essential:
-                break
-            last = suite is chosen[-1]
-            for each in [found for found in beside if last or found.step.until == suite.name]:
-                beside.remove(each)
-                reports[each.suite.name] = _with(reports[each.suite.name], each, rules)
-    return list(reports.values())
-
-
-def _with(report: Report, beside: BesideRun, rules: Rules) -> Report:
-    began = time.monotonic()
-    outcome = beside.outcome(_deadline_s(report.suite, rules))
-    waited_s = time.monotonic() - began
-    print(f"=== {waited_s:.1f} s waited", flush=True)
-    return replace(report, outcome=report.outcome + outcome, minutes=report.minutes + waited_s / 60)
-
-
-def _deadline_s(suite: Suite, rules: Rules) -> float:
-    return suite.share_minutes * 60 * DEADLINE_SHARES * (10 if rules.long else 1)
-
-
-def run_suite(suite: Suite, rules: Rules, ended: ExitStack) -> tuple[Report, list[BesideRun]]:
-    """Run the steps of a suite; an essential one that fails ends it. Also given are steps that still run beside others.
-
-    Args:
-        suite: The suite.
-        rules: How to judge.
-        ended: Ends what still runs, whatever happens.
-    """
-    started = time.monotonic()
-    deadline = started + _deadline_s(suite, rules)
-    outcome = Outcome()
-    beside: list[BesideRun] = []
-    for step in suite.steps:
-        if step.until:
-            print(f"\n=== {suite.name}: {step.name} runs beside what follows", flush=True)
-            beside.append(BesideRun(suite, step, rules))
-            ended.callback(beside[-1].close)
-            continue
-        print(f"\n=== {suite.name}: {step.name}", flush=True)
-        begun = time.monotonic()
-        outcome += run_step(step, deadline_s=deadline - begun, rules=rules)
-        print(f"=== {time.monotonic() - begun:.1f} s", flush=True)
-        if outcome.essential:
-            break
-    return Report(suite=suite, outcome=outcome, minutes=(time.monotonic() - started) / 60), beside
+    def _say(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._said_s >= SAY_EVERY_S:
+            self._said_s = now_s
+            names = ", ".join(str(each.planned) for each in self._running.values())
+            print(f"--- {self.minutes:.0f} minutes; under way: {names}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the named suites, all when none is named."""
-    parser = argparse.ArgumentParser(description="Run the test suites and say what each took.")
-    parser.add_argument("suites", nargs="*", help="names of tests/suites.toml; all when none is given")
-    parser.add_argument("--long", action="store_true", help="the long form: tests marked 'slow' too")
+    """Run a target, or the named suites of it."""
+    parser = argparse.ArgumentParser(description="Run the test suites and print what each came to.")
+    parser.add_argument("suites", nargs="*", help="names of tests/suites.toml; all of the target when none is given")
+    parser.add_argument("--target", choices=list(Target), type=Target, default=Target.ALL, help="what to run (all)")
+    parser.add_argument("--seed", type=int, help="of the order of tests and of random data; drawn when not given")
     parser.add_argument(
         "--file", type=Path, default=REPOSITORY / "tests" / "suites.toml", help="another table of suites"
     )
     options = parser.parse_args(arguments)
-    suites, allowed = load(options.file)
-    unknown = set(options.suites) - {suite.name for suite in suites}
-    if unknown:
-        parser.error(f"no such suite: {', '.join(sorted(unknown))}")
-    rules = Rules(ci=os.environ.get("CI") == "true", long=options.long, allowed_skips=allowed)
-    chosen = [suite for suite in suites if not options.suites or suite.name in options.suites]
+    table = load(options.file)
+    try:
+        suites = chosen(table, options.target, options.suites)
+    except ValueError as exc:
+        parser.error(str(exc))
+    rules = Rules(
+        ci=os.environ.get("CI") == "true",
+        target=options.target,
+        allowed_skips=table.allowed_skips,
+        seed=random.SystemRandom().randrange(2**32) if options.seed is None else options.seed,
+    )
+    limit = table.limits[options.target]
+    print(f"=== target {rules.target}, seed {rules.seed} (again: SEED={rules.seed})", flush=True)
+    adopt_orphans()
     with INTERRUPTS.heard():
-        reports = run_suites(chosen, rules)
-    print(render(reports, complete=len(reports) == len(chosen)), flush=True)
-    return 0 if good(reports) else 1
+        run = Run(suites, rules, limit)
+        run.play()
+        reports = run.reports
+        if rules.ci and run.complete and any(report.outcome.suspects for report in reports):
+            reports, found = unsteady(reports, run.play_suspects())
+            for each in found:
+                print(f"\n=== unsteady: {each.test}; the trace of its failure:\n{each.trace}", flush=True)
+    text = render(
+        reports, target=rules.target, limit=limit, minutes=run.minutes, seed=rules.seed, complete=run.complete
+    )
+    print(text, flush=True)
+    return 0 if good(reports) and run.complete else 1
 
 
 if __name__ == "__main__":

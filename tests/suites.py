@@ -1,4 +1,4 @@
-"""The suites of ``tests/suites.toml``: what they are, what their steps came to, and how that is told.
+"""Decide which steps of ``tests/suites.toml`` a target runs, what they came to, and how that is written.
 
 Only the standard library is imported: the first suite makes the environment that the others run in.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -23,6 +25,35 @@ NOTHING_COLLECTED: Final = 5
 """Exit status of pytest when no test ran."""
 COUNTED: Final = re.compile(r"(\d+) passed, (\d+) failed")
 """The last line of a command that counts by itself; before it, a line that begins with ``FAIL`` for each failure."""
+PROOF: Final = "proof-"
+"""A test case whose property begins so counts that number of what the rest of the name says."""
+STARVED_WAIT: Final = "starved-wait"
+"""A test case has this property once for each phase in which its wait ran out while starvation was measured."""
+ALWAYS_RED: Final = ("tests/unit/", "tests/property/", "tests/simulation/")
+"""A failure of what neither waits nor shares a machine with anything is never called unsteady."""
+MOST_UNSTEADY: Final = 2
+
+
+class Target(StrEnum):
+    """What is run, each more than the one before."""
+
+    CHECK = "check"
+    TEST = "test"
+    ALL = "all"
+    LONG = "long"
+
+    def has(self, least: Target) -> bool:
+        """Return whether this target runs what is marked with the least target that runs it."""
+        order = tuple(Target)
+        return order.index(self) >= order.index(least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Minutes of a target: what it is to take on two idle cores, and after what it ends itself."""
+
+    minutes: float
+    ends_after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,37 +64,93 @@ class Step:
         name: For what is printed.
         run: The command.
         pytest: Arguments of the pytest run.
+        in_test: The command, or the arguments, instead in the target ``test``; none: the same.
+        beyond: Beginnings of ids of tests that the target ``test`` leaves out.
+        target: The least target that runs this step.
+        track: Steps of different tracks run at the same time, those of one track in turn.
+        alone: It runs after all tracks, with nothing beside it: it measures times.
         counts: The command says on its last line what passed.
         essential: Nothing that follows can run when it fails.
-        until: It runs beside what follows, in time that nobody else wants, up to the end of this suite.
+        proves: What its output counts: a noun, and a regular expression whose first group is the number.
     """
 
     name: str
     run: tuple[str, ...] = ()
     pytest: tuple[str, ...] = ()
+    in_test: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+    target: Target = Target.TEST
+    track: str = ""
+    alone: bool = False
     counts: bool = False
     essential: bool = False
-    until: str = ""
+    proves: Mapping[str, str] = field(default_factory=dict)
+
+    def in_target(self, target: Target) -> Step | None:
+        """Return the step as a target runs it; ``None``: it does not."""
+        if not target.has(self.target):
+            return None
+        if target is not Target.TEST:
+            return self
+        instead = self.in_test
+        if self.run:
+            return replace(self, run=instead or self.run)
+        return replace(self, pytest=(*(instead or self.pytest), *(f"--deselect={each}" for each in self.beyond)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Steps that share a time budget."""
+    """Steps that prove one thing."""
 
     name: str
-    share_minutes: float
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """All of ``tests/suites.toml``."""
+
+    suites: tuple[Suite, ...]
+    limits: Mapping[Target, Limit]
+    allowed_skips: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A test that failed by a wait that ran out while the machine was starved.
+
+    Args:
+        test: Its id.
+        trace: What pytest wrote of the failure.
+        problem: The line of the outcome that names it.
+    """
+
+    test: str
+    trace: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What steps came to. ``problems`` are lines for people; ``essential`` means that the rest cannot run."""
+    """What steps came to.
+
+    Args:
+        passed: Cases.
+        failed: Cases, the suspects among them.
+        skipped: Cases.
+        problems: Lines for people.
+        essential: The rest cannot run.
+        suspects: Failures that may be the machine's.
+        proof: Noun → number of what was tried.
+    """
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     problems: tuple[str, ...] = ()
     essential: bool = False
+    suspects: tuple[Suspect, ...] = ()
+    proof: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -72,79 +159,133 @@ class Outcome:
             skipped=self.skipped + other.skipped,
             problems=self.problems + other.problems,
             essential=self.essential or other.essential,
+            suspects=self.suspects + other.suspects,
+            proof=dict(Counter(self.proof) + Counter(other.proof)),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """One suite that ran."""
+    """One step that ran.
 
-    suite: Suite
+    Args:
+        suite: The name of its suite.
+        step: The step.
+        outcome: What it came to.
+        minutes: From its beginning to its end.
+        cpu_minutes: Of the processor, by it and all processes that it has waited for.
+    """
+
+    suite: str
+    step: Step
     outcome: Outcome
-    minutes: float
-
-    @property
-    def over(self) -> bool:
-        """Whether the suite took more than its share."""
-        return self.minutes > self.suite.share_minutes
+    minutes: float = 0.0
+    cpu_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How to judge: whether this is CI, the long form, and which reasons for a skip are fine under CI."""
+    """How to judge.
+
+    Args:
+        ci: Whether this is CI: a skip is a failure.
+        target: What is run.
+        allowed_skips: Which reasons for a skip are fine under CI.
+        seed: Of the order of tests and of random data.
+    """
 
     ci: bool = False
-    long: bool = False
+    target: Target = Target.ALL
     allowed_skips: tuple[str, ...] = ()
+    seed: int = 0
+
+    @property
+    def long(self) -> bool:
+        """Whether tests marked ``slow`` run."""
+        return self.target is Target.LONG
 
 
-def load(file: Path) -> tuple[tuple[Suite, ...], tuple[str, ...]]:
-    """Read the suites and the allowed reasons for skips.
+def load(file: Path) -> Table:
+    """Read the table.
 
     Raises:
-        ValueError: A key is unknown or missing.
+        ValueError: A key is unknown or missing, or a value is none of those that are known.
     """
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
     try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
         suites = tuple(_suite(**suite) for suite in table.pop("suite"))
         allowed = tuple(table.pop("allowed_skips"))
-    except (KeyError, TypeError) as exc:
+        limits = {Target(name): Limit(**limit) for name, limit in table.pop("limits").items()}
+    except (KeyError, TypeError, ValueError) as exc:
         message = f"{file.name}: {exc}"
         raise ValueError(message) from exc
-    names = {suite.name for suite in suites}
-    if unknown := {step.until for suite in suites for step in suite.steps if step.until} - names:
-        message = f"{file.name}: 'until' names suites that are not there: {sorted(unknown)}"
-        raise ValueError(message)
     if table:
         message = f"{file.name}: unknown keys {sorted(table)}"
         raise ValueError(message)
-    return suites, allowed
+    return Table(suites=suites, limits=limits, allowed_skips=allowed)
 
 
-def _suite(*, name: str, share_minutes: float, steps: Sequence[Mapping[str, object]]) -> Suite:
-    made = tuple(_step(**step) for step in steps)  # type: ignore[arg-type]  # a wrong key is a TypeError
-    return Suite(name=name, share_minutes=share_minutes, steps=made)
+def _suite(*, name: str, steps: Sequence[Mapping[str, object]], track: str = "") -> Suite:
+    made = tuple(_step(**{"track": track or name, **step}) for step in steps)  # type: ignore[arg-type]  # a wrong key is a TypeError
+    return Suite(name=name, steps=made)
 
 
 def _step(
     *,
     name: str,
+    track: str,
     run: Sequence[str] = (),
     pytest: Sequence[str] = (),
+    in_test: Sequence[str] = (),
+    beyond: Sequence[str] = (),
+    target: str = Target.TEST,
+    alone: bool = False,
     counts: bool = False,
     essential: bool = False,
-    until: str = "",
+    proves: Mapping[str, str] | None = None,
 ) -> Step:
     if bool(run) == bool(pytest):
         message = f"step {name} needs either 'run' or 'pytest'"
         raise TypeError(message)
-    if counts and not run:
+    if (counts or proves) and not run:
         message = f"step {name}: pytest is counted in any case"
         raise TypeError(message)
-    if essential and until:
-        message = f"step {name}: what runs beside others is not what they need"
+    if beyond and not pytest:
+        message = f"step {name}: only pytest can leave tests out"
         raise TypeError(message)
-    return Step(name=name, run=tuple(run), pytest=tuple(pytest), counts=counts, essential=essential, until=until)
+    if essential and alone:
+        message = f"step {name}: the others run before it, so it cannot be essential"
+        raise TypeError(message)
+    return Step(
+        name=name,
+        run=tuple(run),
+        pytest=tuple(pytest),
+        in_test=tuple(in_test),
+        beyond=tuple(beyond),
+        target=Target(target),
+        track=track,
+        alone=alone,
+        counts=counts,
+        essential=essential,
+        proves=dict(proves or {}),
+    )
+
+
+def chosen(table: Table, target: Target, names: Sequence[str] = ()) -> tuple[Suite, ...]:
+    """Return the suites with the steps that a target runs; only the named ones when some are named.
+
+    Raises:
+        ValueError: No suite of this name has a step in the target.
+    """
+    found = []
+    for suite in table.suites:
+        steps = tuple(step for each in suite.steps if (step := each.in_target(target)) is not None)
+        if steps and (not names or suite.name in names):
+            found.append(replace(suite, steps=steps))
+    if unknown := set(names) - {suite.name for suite in found}:
+        message = f"no such suite in '{target}': {', '.join(sorted(unknown))}"
+        raise ValueError(message)
+    return tuple(found)
 
 
 def read_junit(file: Path, rules: Rules) -> Outcome:
@@ -152,24 +293,31 @@ def read_junit(file: Path, rules: Rules) -> Outcome:
 
     An expected failure counts as passed. A skip is counted as skipped; under CI also as failed, unless allowed.
     """
-    cases: dict[tuple[str, str], Outcome] = {}
+    cases: dict[tuple[str, str], list[ElementTree.Element]] = {}
     for case in ElementTree.parse(file).iter("testcase"):
-        key = (case.get("classname", ""), case.get("name", ""))
-        name = "::".join(part for part in key if part)
-        skip = case.find("skipped")
-        reason = "" if skip is None else skip.get("message", "")
-        if case.find("failure") is not None or case.find("error") is not None:
-            outcome = Outcome(failed=1, problems=(f"failed: {name}",))
-        elif skip is None or skip.get("type") == "pytest.xfail":
-            outcome = Outcome(passed=1)
-        elif rules.ci and not any(re.search(pattern, reason) for pattern in rules.allowed_skips):
-            outcome = Outcome(failed=1, skipped=1, problems=(f"skipped under CI: {name}: {reason}",))
-        else:
-            outcome = Outcome(skipped=1, problems=(f"skipped: {name}: {reason}",))
-        known = cases.get(key)
-        if known is None or outcome.failed > known.failed:
-            cases[key] = outcome
-    return sum(cases.values(), Outcome())
+        cases.setdefault((case.get("classname", ""), case.get("name", "")), []).append(case)
+    return sum((_case("::".join(filter(None, key)), found, rules) for key, found in cases.items()), Outcome())
+
+
+def _case(name: str, parts: Sequence[ElementTree.Element], rules: Rules) -> Outcome:
+    """Judge one case; a failure to tear down is a part of its own, which has the properties of those before it."""
+    properties = [(each.get("name", ""), each.get("value", "")) for each in parts[-1].iter("property")]
+    proof = {key.removeprefix(PROOF): int(value) for key, value in properties if key.startswith(PROOF)}
+    failures = [found for part in parts for tag in ("failure", "error") for found in part.findall(tag)]
+    if failures:
+        waits = [value for key, value in properties if key == STARVED_WAIT]
+        trace = "\n".join(each.text or "" for each in failures)
+        suspected = len(waits) >= len(failures) and not waits[0].startswith(ALWAYS_RED)
+        problem = f"failed: {name}"
+        suspects = (Suspect(test=waits[0], trace=trace, problem=problem),) if suspected else ()
+        return Outcome(failed=1, problems=(problem,), suspects=suspects, proof=proof)
+    skip = parts[-1].find("skipped")
+    reason = "" if skip is None else skip.get("message", "")
+    if skip is None or skip.get("type") == "pytest.xfail":
+        return Outcome(passed=1, proof=proof)
+    if rules.ci and not any(re.search(pattern, reason) for pattern in rules.allowed_skips):
+        return Outcome(failed=1, skipped=1, problems=(f"skipped under CI: {name}: {reason}",))
+    return Outcome(skipped=1, problems=(f"skipped: {name}: {reason}",))
 
 
 def read_counts(lines: Sequence[str]) -> Outcome:
@@ -181,11 +329,19 @@ def read_counts(lines: Sequence[str]) -> Outcome:
     return Outcome(passed=int(counted[1]), failed=int(counted[2]), problems=problems)
 
 
-def judged(step: Step, status: int | None, junit: Path, rules: Rules, said: Sequence[str] | None) -> Outcome:
-    """Say what a step that has ended came to; ``status``: ``None`` when it was ended at its deadline."""
+def judged(step: Step, status: int | None, junit: Path, rules: Rules, said: Sequence[str]) -> Outcome:
+    """Return what a step that has ended came to.
+
+    Args:
+        step: The step.
+        status: Its exit status; ``None`` when it was ended at the deadline.
+        junit: The report of a pytest run.
+        rules: How to judge.
+        said: The lines of its output.
+    """
     if step.pytest and junit.exists():
         outcome = read_junit(junit, rules)
-    elif said is not None:
+    elif step.counts:
         outcome = read_counts(said)
     else:
         outcome = Outcome(passed=int(status == 0 and not step.pytest))
@@ -197,28 +353,73 @@ def judged(step: Step, status: int | None, junit: Path, rules: Rules, said: Sequ
         if status is None:
             cause = "it did not end in time"
         outcome += Outcome(failed=1, problems=(f"failed: {step.name}: {cause}",))
-    return replace(outcome, essential=step.essential and outcome.failed > 0)
+    proof = {noun: int(found[1].replace(",", "")) for noun, found in _proofs(step, said)}
+    return replace(outcome + Outcome(proof=proof), essential=step.essential and outcome.failed > 0)
 
 
-def render(reports: Sequence[Report], *, complete: bool) -> str:
-    """Write the table, the problems, the verdict, and the counts alone on the last line."""
-    lines = ["", f"{'suite':<12}{'minutes':>8}{'share':>7}{'passed':>8}{'failed':>8}{'skipped':>8}"]
-    for report in reports:
-        got = report.outcome
+def _proofs(step: Step, said: Sequence[str]) -> list[tuple[str, re.Match[str]]]:
+    text = "\n".join(said)
+    pairs = [(noun, re.search(pattern, text, re.MULTILINE)) for noun, pattern in step.proves.items()]
+    return [(noun, found) for noun, found in pairs if found is not None]
+
+
+def unsteady(reports: Sequence[Report], steady_alone: Mapping[str, bool]) -> tuple[list[Report], list[Suspect]]:
+    """Count as passed each suspect that passed twice alone, if these are at most two.
+
+    Args:
+        reports: Of all steps.
+        steady_alone: Id of a suspect → whether both of its plays alone passed.
+
+    Returns:
+        The reports, and the tests that are unsteady: none when they are more than two, which are all red then.
+    """
+    found = [suspect for report in reports for suspect in report.outcome.suspects if steady_alone.get(suspect.test)]
+    if len(found) > MOST_UNSTEADY:
+        return list(reports), []
+    return [_counted_as_passed(report, found) for report in reports], found
+
+
+def _counted_as_passed(report: Report, found: Sequence[Suspect]) -> Report:
+    own = {each.problem: each for each in report.outcome.suspects if each in found}
+    problems = (
+        f"unsteady, and passed twice alone: {own[line].test}" if line in own else line
+        for line in report.outcome.problems
+    )
+    outcome = replace(
+        report.outcome,
+        passed=report.outcome.passed + len(own),
+        failed=report.outcome.failed - len(own),
+        problems=tuple(problems),
+        suspects=(),
+    )
+    return replace(report, outcome=outcome)
+
+
+def render(
+    reports: Sequence[Report], *, target: Target, limit: Limit, minutes: float, seed: int, complete: bool
+) -> str:
+    """Write the table, the problems, what was tried, the verdict, and the counts alone on the last line."""
+    lines = ["", f"{'suite':<12}{'minutes':>8}{'cpu':>7}{'passed':>8}{'failed':>8}{'skipped':>8}"]
+    names = dict.fromkeys(report.suite for report in reports)
+    for name in names:
+        own = [report for report in reports if report.suite == name]
+        got = sum((report.outcome for report in own), Outcome())
         lines.append(
-            f"{report.suite.name:<12}{report.minutes:>8.1f}{report.suite.share_minutes:>7.1f}"
-            f"{got.passed:>8}{got.failed:>8}{got.skipped:>8}{'  over its share' if report.over else ''}"
+            f"{name:<12}{sum(each.minutes for each in own):>8.1f}{sum(each.cpu_minutes for each in own):>7.1f}"
+            f"{got.passed:>8}{got.failed:>8}{got.skipped:>8}"
         )
     total = sum((report.outcome for report in reports), Outcome())
-    minutes = sum(report.minutes for report in reports)
-    lines.append(f"{'all':<12}{minutes:>8.1f}{'':>7}{total.passed:>8}{total.failed:>8}{total.skipped:>8}")
-    lines += ["", *(f"{report.suite.name}: {problem}" for report in reports for problem in report.outcome.problems)]
-    over = [report.suite.name for report in reports if report.over]
-    lines.append(f"over their share: {', '.join(over) or 'none'}")
-    red = [report.suite.name for report in reports if report.outcome.failed]
-    if good(reports):
+    cpu = sum(report.cpu_minutes for report in reports)
+    lines.append(f"{'all':<12}{minutes:>8.1f}{cpu:>7.1f}{total.passed:>8}{total.failed:>8}{total.skipped:>8}")
+    lines += ["", *(f"{report.suite}: {problem}" for report in reports for problem in report.outcome.problems)]
+    if total.proof:
+        lines.append(f"tried: {', '.join(f'{number} {noun}' for noun, number in sorted(total.proof.items()))}")
+    over = "" if minutes <= limit.minutes else ": over its limit"
+    lines.append(f"target: {target}, seed {seed}, {minutes:.1f} of {limit.minutes:g} minutes{over}")
+    if good(reports) and complete:
         lines.append("verdict: GREEN")
     else:
+        red = [name for name in names if any(each.outcome.failed for each in reports if each.suite == name)]
         unfinished = "" if complete else "; the rest did not run"
         lines.append(f"verdict: RED ({', '.join(red) or 'nothing ran'}{unfinished})")
     lines.append(f"tests: {total.passed} passed, {total.failed} failed")
@@ -226,6 +427,6 @@ def render(reports: Sequence[Report], *, complete: bool) -> str:
 
 
 def good(reports: Sequence[Report]) -> bool:
-    """Whether something ran, and nothing failed."""
+    """Return whether something ran, and nothing failed."""
     total = sum((report.outcome for report in reports), Outcome())
     return total.passed > 0 and total.failed == 0

@@ -6,15 +6,26 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S, wait_until
 from tests import run as suite_runner
-from tests.run import run_step
-from tests.suites import REPOSITORY, Outcome, Rules, load, read_junit
+from tests.run import RunningStep, run_step
+from tests.suites import (
+    REPOSITORY,
+    STARVED_WAIT,
+    Outcome,
+    Report,
+    Rules,
+    Suspect,
+    Target,
+    chosen,
+    load,
+    read_junit,
+    unsteady,
+)
 from tests.suites import Step as SuiteStep
 
 MIXED = """
@@ -38,26 +49,27 @@ BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 """The runs inside these tests need no plugin, and start faster without."""
 
 
-def suites(file: Path, body: str) -> Path:
+def suites(file: Path, body: str, *, ends_after: float = 10.0) -> Path:
     """Write a table of suites."""
-    file.write_text(f"allowed_skips = []\n{body}", encoding="utf-8")
+    limits = "\n".join(f"{each} = {{ minutes = 1, ends_after = {ends_after} }}" for each in Target)
+    file.write_text(f"allowed_skips = []\n[limits]\n{limits}\n{body}", encoding="utf-8")
     return file
 
 
-def one_suite(file: Path, *steps: str, share: float = 1.0) -> Path:
+def one_suite(file: Path, *steps: str, ends_after: float = 10.0) -> Path:
     """Write a table of one suite called 'it'."""
-    return suites(file, f'[[suite]]\nname = "it"\nshare_minutes = {share}\nsteps = [{", ".join(steps)}]\n')
+    return suites(file, f'[[suite]]\nname = "it"\nsteps = [{", ".join(steps)}]\n', ends_after=ends_after)
 
 
-def run(file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(file: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the runner itself, outside CI unless told."""
     return subprocess.run(
-        [sys.executable, "-m", "tests.run", "--file", str(file)],
+        [sys.executable, "-m", "tests.run", "--file", str(file), *arguments],
         cwd=REPOSITORY,
         env={**os.environ, "CI": "", **BARE, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
 
@@ -104,7 +116,7 @@ def test_a_command_that_should_count_and_does_not_has_failed(
 ) -> None:
     (tmp_path / "it.sh").write_text(script, encoding="utf-8")
     step = SuiteStep(name="attacks", run=("sh", str(tmp_path / "it.sh")), counts=True)
-    outcome = run_step(step, deadline_s=60, rules=Rules())
+    outcome = run_step(step, rules=Rules()).outcome
     assert (outcome.passed, outcome.failed) == counts
     assert any(cause in problem for problem in outcome.problems)
 
@@ -113,7 +125,6 @@ def test_green_needs_something_that_passed(tmp_path: Path) -> None:
     result = run(one_suite(tmp_path / "suites.toml", '{ name = "lint", run = ["true"] }'))
     assert (result.returncode, last(result)) == (0, "tests: 1 passed, 0 failed")
     assert "verdict: GREEN" in result.stdout
-    assert "over their share: none" in result.stdout
 
     (tmp_path / "empty").mkdir()
     nothing = run(one_suite(tmp_path / "suites.toml", f'{{ name = "none", pytest = ["{tmp_path / "empty"}"] }}'))
@@ -138,110 +149,356 @@ def test_a_step_that_fails_is_one_failure(tmp_path: Path, step: str, cause: str)
 def test_an_essential_failure_ends_the_run(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     body = (
-        '[[suite]]\nname = "setup"\nshare_minutes = 1\nsteps = [{ name = "e", run = ["false"], essential = true }]\n'
-        f'[[suite]]\nname = "rest"\nshare_minutes = 1\nsteps = [{{ name = "r", run = ["touch", "{marker}"] }}]\n'
+        '[[suite]]\nname = "setup"\nsteps = [{ name = "e", run = ["false"], essential = true }]\n'
+        f'[[suite]]\nname = "rest"\nsteps = [{{ name = "r", run = ["touch", "{marker}"] }}]\n'
     )
     result = run(suites(tmp_path / "suites.toml", body))
     assert "verdict: RED (setup; the rest did not run)" in result.stdout
     assert not marker.exists()
 
 
-def test_a_hung_step_is_ended_and_named(tmp_path: Path) -> None:
-    result = run(one_suite(tmp_path / "suites.toml", '{ name = "hung", run = ["sleep", "50"] }', share=0.001))
+HANGS = """
+import time
+
+def test_that_hangs():
+    the_line_that_hangs()
+
+def the_line_that_hangs():
+    time.sleep(500)
+"""
+
+
+def test_a_run_beyond_its_limit_ends_with_stacks_and_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "test_hang.py").write_text(HANGS, encoding="utf-8")
+    step = f'{{ name = "hung", pytest = ["-p", "tests", "{tmp_path}"] }}'
+    result = run(one_suite(tmp_path / "suites.toml", step, ends_after=0.1))
+    assert result.returncode == 1
+    assert "it: failed: hung: it did not end in time" in result.stdout
+    assert "under way: it: hung" in result.stdout
+    assert "in the_line_that_hangs" in result.stdout
+    assert "verdict: RED (it" in result.stdout
+
+
+def test_a_run_beyond_its_limit_says_that_the_rest_did_not_run(tmp_path: Path) -> None:
+    steps = ['{ name = "hung", run = ["sleep", "500"] }', '{ name = "next", run = ["true"] }']
+    result = run(one_suite(tmp_path / "suites.toml", *steps, ends_after=0.01))
     assert (result.returncode, last(result)) == (1, "tests: 0 passed, 1 failed")
-    assert "did not end in time" in result.stdout
-    assert "over their share: it" in result.stdout
+    assert "verdict: RED (it; the rest did not run)" in result.stdout
 
 
 def test_no_step_outlives_an_ended_run(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     file = one_suite(tmp_path / "suites.toml", f'{{ name = "s", run = ["sh", "-c", "echo $$ >{pid_file}; sleep 50"] }}')
     with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
-        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+        wait_until(lambda: pid_file.exists() and pid_file.read_text().strip() != "", "the step runs")
         step = int(pid_file.read_text())
         runner.send_signal(signal.SIGTERM)
-        assert runner.wait(timeout=30) == 130
-    until(lambda: not Path(f"/proc/{step}").exists())
+        assert runner.wait(timeout=WAIT_S) == 130
+    wait_until(lambda: not Path(f"/proc/{step}").exists(), "the step has ended")
 
 
-ONE_STEP = 'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{{ name = "x", run = ["t"], {} }}]\n'
+ONE_STEP = 'allowed_skips = []\n[limits]\n[[suite]]\nname = "a"\nsteps = [{{ name = "x", {} }}]\n'
 
-TWO_SUITES = """
+TWO_TRACKS = """
 [[suite]]
 name = "first"
-share_minutes = 1
-steps = [{{ name = "slow", run = ["sh", "{slow}"], counts = true, until = "{until}" }}]
+track = "work"
+steps = [{{ name = "slow", run = ["sh", "{slow}"], counts = true }}]
 [[suite]]
 name = "second"
-share_minutes = 1
+track = "servers"
 steps = [{{ name = "quick", run = ["sh", "{quick}"] }}]
 """
 
 
-def test_a_step_that_runs_beside_others_counts_for_its_own_suite_and_is_shown_at_the_end(tmp_path: Path) -> None:
-    slow, quick, met = tmp_path / "slow.sh", tmp_path / "quick.sh", tmp_path / "met"
-    slow.write_text(f"touch {met}\nnice\necho FAIL two: it ended\necho 7 passed, 1 failed\nexit 1\n", encoding="utf-8")
-    quick.write_text(f"while [ ! -e {met} ]; do sleep 0.01; done\necho quick is over\n", encoding="utf-8")
+def test_tracks_run_at_the_same_time_and_each_counts_for_its_own_suite(tmp_path: Path) -> None:
+    slow, quick, met, over = (tmp_path / name for name in ("slow.sh", "quick.sh", "met", "over"))
+    ending = f"while [ ! -e {over} ]; do sleep 0.01; done\necho FAIL two: it ended\necho 7 passed, 1 failed\nexit 1\n"
+    slow.write_text(f"touch {met}\n{ending}", encoding="utf-8")
+    quick.write_text(f"while [ ! -e {met} ]; do sleep 0.01; done\necho quick is over\ntouch {over}\n", encoding="utf-8")
 
-    result = run(suites(tmp_path / "suites.toml", TWO_SUITES.format(slow=slow, quick=quick, until="second")))
+    result = run(suites(tmp_path / "suites.toml", TWO_TRACKS.format(slow=slow, quick=quick)))
 
     assert (result.returncode, last(result)) == (1, "tests: 8 passed, 1 failed")
     assert "verdict: RED (first)" in result.stdout
-    assert result.stdout.index("quick is over") < result.stdout.index("FAIL two")
-    assert "\n19\n" in result.stdout, "it takes what nobody else wants"
+    assert "first: failed: two: it ended" in result.stdout
+    assert "quick is over" in result.stdout
 
 
-def test_without_its_last_suite_a_step_beside_others_is_waited_for_at_the_end(tmp_path: Path) -> None:
-    slow = tmp_path / "slow.sh"
-    slow.write_text("sleep 0.2\necho 7 passed, 0 failed\n", encoding="utf-8")
-    file = suites(tmp_path / "suites.toml", TWO_SUITES.format(slow=slow, quick="/dev/null", until="second"))
-    command = [sys.executable, "-m", "tests.run", "--file", str(file), "first"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines()[-1] == "tests: 7 passed, 0 failed"
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take a nice value back")
+def test_what_only_works_yields_until_nothing_else_is_left(tmp_path: Path) -> None:
+    slow, quick, seen, told = (tmp_path / name for name in ("slow.sh", "quick.sh", "seen", "told"))
+    until = "while [ ! -e {} ]; do sleep 0.01; done\n"
+    nice = "while [ $(nice) != {} ]; do sleep 0.01; done\n"
+    own = os.nice(0)
+    first, then = nice.format(own + suite_runner.YIELDS), nice.format(own)
+    slow.write_text(f"{first}touch {seen}\n{then}echo 1 passed, 0 failed\n", encoding="utf-8")
+    quick.write_text(f"{until.format(seen)}nice >{told}\n", encoding="utf-8")
+
+    result = run(suites(tmp_path / "suites.toml", TWO_TRACKS.format(slow=slow, quick=quick)))
+
+    assert (result.returncode, last(result)) == (0, "tests: 2 passed, 0 failed")
+    assert told.read_text(encoding="utf-8") == f"{os.nice(0)}\n"
 
 
-def test_no_step_beside_others_outlives_an_ended_run(tmp_path: Path) -> None:
-    slow, pid_file = tmp_path / "slow.sh", tmp_path / "pid"
-    slow.write_text(f"echo $$ >{pid_file}\nsleep 50\n", encoding="utf-8")
-    (tmp_path / "quick.sh").write_text("sleep 50\n", encoding="utf-8")
-    body = TWO_SUITES.format(slow=slow, quick=tmp_path / "quick.sh", until="second")
-    file = suites(tmp_path / "suites.toml", body)
+def test_what_measures_times_runs_after_all_tracks(tmp_path: Path) -> None:
+    folder = tmp_path / "under-way"
+    body = f"""
+[[suite]]
+name = "measured"
+steps = [{{ name = "alone", run = ["mkdir", "{folder}"], alone = true }}]
+[[suite]]
+name = "others"
+steps = [
+    {{ name = "a", run = ["sh", "-c", "sleep 0.5; test ! -e {folder}"], track = "a" }},
+    {{ name = "b", run = ["sh", "-c", "sleep 0.5; test ! -e {folder}"], track = "b" }},
+]
+"""
+    result = run(suites(tmp_path / "suites.toml", body))
+    assert (result.returncode, last(result)) == (0, "tests: 3 passed, 0 failed")
+
+
+TARGETS = """
+[[suite]]
+name = "s"
+steps = [
+    { name = "quick", run = ["echo", "quick"], target = "check" },
+    { name = "real", pytest = ["t"], beyond = ["t/a.py::one", "t/b.py"] },
+    { name = "drawn", run = ["echo", "1000"], in_test = ["echo", "100"] },
+    { name = "more", run = ["echo", "more"], target = "all" },
+    { name = "hours", run = ["echo", "hours"], target = "long" },
+]
+"""
+
+
+def test_a_target_runs_what_the_ones_before_it_run_and_more(tmp_path: Path) -> None:
+    table = load(suites(tmp_path / "suites.toml", TARGETS))
+
+    def of(target: Target) -> dict[str, tuple[str, ...]]:
+        (suite,) = chosen(table, target)
+        return {step.name: step.run or step.pytest for step in suite.steps}
+
+    assert list(of(Target.CHECK)) == ["quick"]
+    assert of(Target.TEST) == {
+        "quick": ("echo", "quick"),
+        "real": ("t", "--deselect=t/a.py::one", "--deselect=t/b.py"),
+        "drawn": ("echo", "100"),
+    }
+    assert of(Target.ALL) == {
+        "quick": ("echo", "quick"),
+        "real": ("t",),
+        "drawn": ("echo", "1000"),
+        "more": ("echo", "more"),
+    }
+    assert list(of(Target.LONG)) == ["quick", "real", "drawn", "more", "hours"]
+    with pytest.raises(ValueError, match="no such suite in 'test': no"):
+        chosen(table, Target.TEST, ["no"])
+
+
+LAWS = """
+import os, random
+from hypothesis import given, settings, strategies
+
+drawn = []
+
+@given(strategies.integers())
+@settings(max_examples=7, database=None)
+def test_law(number):
+    drawn.append(number)
+
+def test_drawn():
+    with open(os.environ["DRAWN"], "a") as told:
+        print(random.random(), drawn, file=told)
+"""
+
+
+def test_a_seed_gives_the_same_order_and_the_same_random_data(tmp_path: Path) -> None:
+    folder = REPOSITORY / "tests" / "unit"
+    told = tmp_path / "told"
+    (tmp_path / "test_laws.py").write_text(LAWS, encoding="utf-8")
+    step = f'{{ name = "laws", pytest = ["-p", "tests.conftest", "--rootdir={folder}", "{tmp_path}"] }}'
+    file = one_suite(tmp_path / "suites.toml", step)
+    further = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "", "DRAWN": str(told)}
+
+    results = [run(file, "--seed", str(seed), **further) for seed in (17, 17, 18)]
+
+    assert [last(result) for result in results] == ["tests: 2 passed, 0 failed"] * 3, results[0].stdout
+    assert "again: SEED=17" in results[0].stdout
+    assert "tried: 7 examples" in results[0].stdout
+    first, second, third = told.read_text(encoding="utf-8").splitlines()
+    assert first == second != third
+
+
+def case(*children: str, name: str = "one") -> str:
+    """A case of a JUnit report."""
+    return f'<testcase classname="tests.shell.test_a" name="{name}">{"".join(children)}</testcase>'
+
+
+FAILED = '<failure message="no">the trace</failure>'
+
+
+def waited(test: str = "tests/shell/test_a.py::one") -> str:
+    """The property of a test whose wait ran out while starvation was measured."""
+    return f'<properties><property name="{STARVED_WAIT}" value="{test}"/></properties>'
+
+
+def outcome_of(folder: Path, *cases: str) -> Outcome:
+    """Read a report of these cases."""
+    report = folder / "junit.xml"
+    report.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>", encoding="utf-8")
+    return read_junit(report, Rules(ci=True))
+
+
+def test_a_failure_is_suspected_where_all_of_it_is_a_wait_that_starved(tmp_path: Path) -> None:
+    outcome = outcome_of(tmp_path, case(waited(), FAILED), case(name="two"))
+    assert (outcome.passed, outcome.failed) == (1, 1)
+    (suspect,) = outcome.suspects
+    assert (suspect.test, suspect.trace) == ("tests/shell/test_a.py::one", "the trace")
+    assert suspect.problem in outcome.problems
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [case(FAILED)],
+        [case(waited(), FAILED, '<error message="no">torn down</error>')],
+        [case(waited(), FAILED), case(waited(), '<error message="no">torn down</error>')],
+        [case(waited("tests/unit/test_a.py::one"), FAILED)],
+        [case(waited("tests/property/test_a.py::one"), FAILED)],
+        [case(waited("tests/simulation/test_a.py::one"), FAILED)],
+    ],
+    ids=["no wait", "and an error", "and an error of its own", "unit", "property", "simulation"],
+)
+def test_no_other_failure_is_suspected(tmp_path: Path, cases: list[str]) -> None:
+    outcome = outcome_of(tmp_path, *cases)
+    assert (outcome.failed, outcome.suspects) == (1, ())
+
+
+def reported(*tests: str) -> Report:
+    """A step in which these tests failed by waits that starved, and one more failed otherwise."""
+    suspects = tuple(Suspect(test=test, trace="t", problem=f"failed: {test}") for test in tests)
+    outcome = Outcome(
+        passed=5,
+        failed=len(tests) + 1,
+        problems=(*(each.problem for each in suspects), "failed: other"),
+        suspects=suspects,
+    )
+    return Report(suite="s", step=SuiteStep(name="x", run=("true",)), outcome=outcome)
+
+
+def test_at_most_two_unsteady_tests_count_as_passed_and_are_named() -> None:
+    (report,), found = unsteady([reported("a", "b", "c")], {"a": True, "b": False, "c": True})
+    assert [each.test for each in found] == ["a", "c"]
+    assert (report.outcome.passed, report.outcome.failed) == (7, 2)
+    assert report.outcome.problems == (
+        "unsteady, and passed twice alone: a",
+        "failed: b",
+        "unsteady, and passed twice alone: c",
+        "failed: other",
+    )
+
+
+def test_more_than_two_unsteady_tests_are_all_red() -> None:
+    before = [reported("a", "b"), reported("c")]
+    assert unsteady(before, {"a": True, "b": True, "c": True}) == (before, [])
+
+
+WAITS_IN_VAIN = """
+from pathlib import Path
+import pytest
+from syncer.waiting import WaitTimedOut, wait_until
+from syncer.waiting.starvation import Starvation
+
+played = Path(__file__).with_name("played")
+
+@pytest.fixture
+def torn():
+    yield
+    {teardown}
+
+def test_slow(torn):
+    times = len(played.read_text()) if played.exists() else 0
+    played.write_text("x" * (times + 1))
+    if times in {fails}:
+        raise WaitTimedOut("the server answers", 300.0, "it did not", Starvation(pressure={pressure}, delay=0.0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "ci", "status", "plays"),
+    [
+        ({}, "true", 0, 3),
+        ({}, "", 1, 1),
+        ({"fails": (0, 1)}, "true", 1, 3),
+        ({"pressure": 0.1}, "true", 1, 1),
+        ({"teardown": "raise RuntimeError"}, "true", 1, 1),
+    ],
+    ids=["unsteady", "local", "again", "not starved", "torn down"],
+)
+def test_a_starved_wait_is_played_twice_alone_under_ci_and_only_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    said: dict[str, object],
+    ci: str,
+    status: int,
+    plays: int,
+) -> None:
+    values: dict[str, object] = {"fails": (0,), "pressure": 0.9, "teardown": "", **said}
+    (tmp_path / "test_waits.py").write_text(WAITS_IN_VAIN.format(**values), encoding="utf-8")
+    file = one_suite(tmp_path / "suites.toml", '{ name = "waits", pytest = ["test_waits.py"] }')
+    monkeypatch.setattr(suite_runner, "REPOSITORY", tmp_path)
+    further = {"PYTEST_ADDOPTS": "-p tests.conftest -p anyio --rootdir=.", "PYTHONPATH": str(REPOSITORY)}
+    for name, value in {**BARE, **further, "CI": ci}.items():
+        monkeypatch.setenv(name, value)
+
+    assert suite_runner.main(["--file", str(file)]) == status
+
+    told = capsys.readouterr().out
+    assert len((tmp_path / "played").read_text(encoding="utf-8")) == plays
+    assert ("unsteady, and passed twice alone: " in told) == (status == 0)
+    if status == 0:
+        assert "the trace of its failure" in told
+        assert told.splitlines()[-1] == "tests: 1 passed, 0 failed"
+
+
+def test_no_step_of_another_track_outlives_an_ended_run(tmp_path: Path) -> None:
+    slow, quick = tmp_path / "slow.sh", tmp_path / "quick.sh"
+    for script in (slow, quick):
+        script.write_text(f"echo $$ >{script}.pid\nsleep 500\n", encoding="utf-8")
+    pid_files = [Path(f"{script}.pid") for script in (slow, quick)]
+    file = suites(tmp_path / "suites.toml", TWO_TRACKS.format(slow=slow, quick=quick))
     with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
-        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
-        step = int(pid_file.read_text())
+        wait_until(lambda: all(each.exists() and each.read_text().strip() for each in pid_files), "both steps run")
+        steps = [int(each.read_text()) for each in pid_files]
         runner.send_signal(signal.SIGTERM)
-        assert runner.wait(timeout=30) == 130
-    until(lambda: not Path(f"/proc/{step}").exists())
+        assert runner.wait(timeout=WAIT_S) == 130
+    wait_until(lambda: not any(Path(f"/proc/{step}").exists() for step in steps), "both steps have ended")
 
 
-def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the middle of a wait it would leave the lock of the process taken, so that nobody sees it end any more."""
+def test_an_interrupt_waits_until_a_step_that_has_ended_is_known_to_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of the look its exit status would be lost."""
     interrupts = suite_runner.Interrupts()
     monkeypatch.setattr(suite_runner, "INTERRUPTS", interrupts)
-    waiting = subprocess.Popen.wait
+    looking = os.wait4
     came: list[bool] = []
 
-    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+    def interrupted(pid: int, options: int) -> object:
         os.kill(os.getpid(), signal.SIGTERM)
         came.append(interrupts._waits)
-        return waiting(process, timeout)
+        return looking(pid, options)
 
-    with interrupts.heard(), subprocess.Popen(["sleep", "50"]) as step:
-        monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            suite_runner._waited(step, 30.0)
-        monkeypatch.undo()
-        step.terminate()
-        assert step.wait(timeout=5) == -signal.SIGTERM
-    assert came == [True], "it came while the step was waited for"
-
-
-def until(condition: Callable[[], bool], *, within_s: float = 20.0) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
+    step = RunningStep(suite_runner.Planned("s", SuiteStep(name="x", run=("true",))), Rules())
+    try:
+        with interrupts.heard():
+            monkeypatch.setattr(os, "wait4", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                wait_until(step.over, "the step has ended")
+            monkeypatch.undo()
+    finally:
+        step.close()
+    assert came
+    assert all(came), "it came while the step was looked at"
 
 
 @pytest.mark.parametrize(
@@ -275,21 +532,26 @@ def test_the_short_form_leaves_slow_tests_out(tmp_path: Path, monkeypatch: pytes
         encoding="utf-8",
     )
     step = SuiteStep(name="two", pytest=(str(tmp_path),))
-    assert run_step(step, deadline_s=60, rules=Rules()) == Outcome(passed=1)
-    assert run_step(step, deadline_s=60, rules=Rules(long=True)) == Outcome(passed=2)
+    assert run_step(step, rules=Rules(target=Target.TEST)).outcome == Outcome(passed=1)
+    assert run_step(step, rules=Rules(target=Target.LONG)).outcome == Outcome(passed=2)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        "allowed_skips = []\nsurprise = 1\nsuite = []\n",
-        "suite = []\n",
-        'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x" }]\n',
-        'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x", runs = ["true"] }]\n',
-        'allowed_skips = []\n[[suite]]\nname = "a"\nsteps = []\n',
-        'suite = [{name = "a", share_minutes = 1, steps = [{name = "x", pytest = ["t"], counts = true}]}]',
-        ONE_STEP.format('until = "no such"'),
-        ONE_STEP.format('until = "a", essential = true'),
+        "allowed_skips = []\nsurprise = 1\nsuite = []\n[limits]\n",
+        "suite = []\n[limits]\n",
+        "allowed_skips = []\nsuite = []\n",
+        "allowed_skips = []\nsuite = []\n[limits]\nnever = { minutes = 1, ends_after = 1 }\n",
+        "allowed_skips = []\nsuite = []\n[limits]\ntest = { minutes = 1 }\n",
+        ONE_STEP.format(""),
+        ONE_STEP.format('runs = ["true"]'),
+        ONE_STEP.format('run = ["true"], pytest = ["t"]'),
+        ONE_STEP.format('pytest = ["t"], counts = true'),
+        ONE_STEP.format('pytest = ["t"], proves = { seeds = "1" }'),
+        ONE_STEP.format('run = ["t"], beyond = ["t"]'),
+        ONE_STEP.format('run = ["t"], target = "never"'),
+        ONE_STEP.format('run = ["t"], alone = true, essential = true'),
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:
@@ -297,3 +559,12 @@ def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:
     file.write_text(body, encoding="utf-8")
     with pytest.raises(ValueError, match=r"suites\.toml"):
         load(file)
+
+
+def test_what_a_command_counts_beside_its_cases_is_told(tmp_path: Path) -> None:
+    steps = [
+        f'{{ name = "{name}", run = ["echo", "{number} schedules"], proves = {{ schedules = "([0-9,]+) schedules" }} }}'
+        for name, number in (("a", "1,200"), ("b", "60"))
+    ]
+    result = run(one_suite(tmp_path / "suites.toml", *steps))
+    assert "tried: 1260 schedules" in result.stdout

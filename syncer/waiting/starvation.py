@@ -26,7 +26,7 @@ PROBES: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Counters:
     """Counters at one moment; two of them bound a stretch of time.
 
     Args:
@@ -62,12 +62,12 @@ class Starvation:
         return f"processor pressure {told}, own delay {self.delay:.0%}"
 
 
-def read() -> Reading:
+def read() -> Counters:
     """Read the counters now."""
-    return Reading(at_s=time.monotonic(), pressed_s=_pressed_s(), delayed_s=_delayed_s())
+    return Counters(at_s=time.monotonic(), pressed_s=_pressed_s(), delayed_s=_delayed_s())
 
 
-def since(before: Reading, *, late_s: float = 0.0) -> Starvation:
+def since(before: Counters, *, late_s: float = 0.0) -> Starvation:
     """Return what a stretch of time was like that began with a reading and ends now.
 
     Args:

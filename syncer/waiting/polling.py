@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, overload
 
 import anyio
 
-from syncer import starvation
-from syncer.starvation import Starvation
+from syncer.waiting import starvation
+from syncer.waiting.starvation import Starvation
 
 WAIT_S: Final = 300.0
 """How long a state may take that has to come."""
@@ -170,15 +170,39 @@ def wait_until(
         wait.slept(poll_s, time.monotonic() - began_s)
 
 
+@overload
 async def until(
-    condition: Callable[[], T | Awaitable[T]],
+    condition: Callable[[], Awaitable[T]],
     what: str,
     *,
     within_s: float = WAIT_S,
     needs: Iterable[Needed] = (),
     shown: Callable[[], object] | None = None,
     passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> T:
+) -> T: ...
+
+
+@overload
+async def until(
+    condition: Callable[[], T],
+    what: str,
+    *,
+    within_s: float = WAIT_S,
+    needs: Iterable[Needed] = (),
+    shown: Callable[[], object] | None = None,
+    passing: type[Exception] | tuple[type[Exception], ...] = (),
+) -> T: ...
+
+
+async def until(
+    condition: Callable[[], object],
+    what: str,
+    *,
+    within_s: float = WAIT_S,
+    needs: Iterable[Needed] = (),
+    shown: Callable[[], object] | None = None,
+    passing: type[Exception] | tuple[type[Exception], ...] = (),
+) -> object:
     """Poll in a task until a condition holds; it may be asynchronous. Otherwise as :func:`wait_until`.
 
     Raises:
