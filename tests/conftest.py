@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -21,11 +22,12 @@ from xdist.scheduler import Scheduling
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.postgres import PostgresServer, account
-from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
+from deploy.lab.pulsar import ClusterSettings, PulsarCluster, bring_up
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_programs, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 from syncer.waiting import DESCRIBING, LIVING, WaitTimedOut
+from tests.servers import PAIR, SharedServers
 from tests.suites import STARVED_WAIT
 from tests.support.conditions import compared
 from tests.support.examples import load_profile
@@ -170,12 +172,16 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def pulsar_pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulsarPair]:
-    """Two Pulsar clusters for the whole run. A test that stops a part starts it again."""
+    """Two Pulsar clusters: the run's own, or such of these tests alone. A test that stops a part starts it again."""
     require(java, pulsar_home, etcd_binary)
+    if shared := os.environ.get("TEST_SERVERS"):
+        clusters = SharedServers(Path(shared)).clusters()
+        bring_up(clusters)  # what the step before has left stopped, and nothing else
+        yield PulsarPair({cluster.name: cluster for cluster in clusters})
+        return
     directory = tmp_path_factory.mktemp("pulsar")
     clusters = [
-        PulsarCluster(directory / name, ClusterSettings(name=name, store=store), leashed=True)
-        for name, store in (("us-east", StoreKind.ZOOKEEPER), ("us-west", StoreKind.ETCD))
+        PulsarCluster(directory / name, ClusterSettings(name=name, store=store), leashed=True) for name, store in PAIR
     ]
     try:
         bring_up(clusters)

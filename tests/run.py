@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -116,17 +116,18 @@ class RunningStep:
         planned: The step.
         rules: How to judge.
         yields: It takes less of the processor than what runs beside it, until :meth:`take_its_share`.
-        further: Arguments for pytest beside the step's own.
+        servers: The folder of the clusters of the run.
     """
 
-    def __init__(self, planned: Planned, rules: Rules, *, yields: bool = False, further: Sequence[str] = ()) -> None:
+    def __init__(self, planned: Planned, rules: Rules, *, yields: bool = False, servers: Path | None = None) -> None:
         self.planned, self._rules, self._yields = planned, rules, yields
         self._began_s = time.monotonic()
         self._ended = ExitStack()
         scratch = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="suites-")))
         self._junit, self._said, self._stacks = scratch / "junit.xml", scratch / "said", scratch / "stacks"
         self._stacks.mkdir()
-        self._command = [*_command(planned.step, self._junit, rules), *further]
+        self._command = _command(planned.step, self._junit, rules)
+        shared = {"TEST_SERVERS": str(servers)} if planned.step.shares else {}
         self._status: int | None = None
         self._cpu_s = 0.0
         self._process: subprocess.Popen[bytes] | None = None
@@ -137,7 +138,7 @@ class RunningStep:
                     self._process = subprocess.Popen(
                         self._command,
                         cwd=REPOSITORY,
-                        env=_environment(rules, self._stacks),
+                        env={**_environment(rules, self._stacks), **shared},
                         start_new_session=True,
                         stdout=output,
                         stderr=subprocess.STDOUT,
@@ -204,7 +205,7 @@ class RunningStep:
         """
         took_s = time.monotonic() - self._began_s
         self.settle()
-        text = self._said.read_text(encoding="utf-8", errors="replace")
+        text = self.said()
         stacks = "".join(f"stacks of process {file.stem}:\n{file.read_text()}" for file in _written(self._stacks))
         print(f"\n=== {self.planned}\n$ {shlex.join(self._command)}\n{text}{stacks}", end="", flush=True)
         print(f"=== {self.planned}: {took_s:.1f} s, {self._cpu_s:.1f} s of the processor", flush=True)
@@ -213,6 +214,10 @@ class RunningStep:
         self.close()
         suite, step = self.planned.suite, self.planned.step
         return Report(suite=suite, step=step, outcome=outcome, minutes=took_s / 60, cpu_minutes=self._cpu_s / 60)
+
+    def said(self) -> str:
+        """Return its output so far."""
+        return self._said.read_text(encoding="utf-8", errors="replace")
 
     def close(self) -> None:
         """End it, if it still runs, and delete its files."""
@@ -291,9 +296,9 @@ def _set_nice(leader: int, nice: int) -> None:
         Path(f"/proc/{leader}/autogroup").write_text(str(nice), encoding="ascii")
 
 
-def run_step(step: Step, *, rules: Rules, suite: str = "step", further: Sequence[str] = ()) -> Report:
+def run_step(step: Step, *, rules: Rules, suite: str = "step") -> Report:
     """Run one step to its end, with nothing beside it."""
-    running = RunningStep(Planned(suite, step), rules, further=further)
+    running = RunningStep(Planned(suite, step), rules)
     try:
         while not running.over():
             time.sleep(LOOK_S)
@@ -309,9 +314,10 @@ class Run:
         suites: What to run.
         rules: How to judge.
         limit: After how many minutes it ends itself.
+        servers: The command that keeps the clusters of the run.
     """
 
-    def __init__(self, suites: Sequence[Suite], rules: Rules, limit: Limit) -> None:
+    def __init__(self, suites: Sequence[Suite], rules: Rules, limit: Limit, servers: Sequence[str]) -> None:
         planned = [Planned(suite.name, step) for suite in suites for step in suite.steps]
         self._essential = [each for each in planned if each.step.essential]
         self._alone = [each for each in planned if each.step.alone]
@@ -320,6 +326,9 @@ class Run:
             if not (each.step.essential or each.step.alone):
                 self._tracks.setdefault(each.step.track, []).append(each)
         self._running: dict[str, RunningStep] = {}
+        self._shares = any(each.step.shares for each in planned)
+        self._servers = Step(name="servers", run=(*servers,))
+        self._folder: Path | None = None
         self._rules, self._limit = rules, limit
         self._began_s = self._said_s = time.monotonic()
         self._planned = len(planned)
@@ -341,11 +350,30 @@ class Run:
             for each in self._essential:
                 if not self._tracks_through({"": [each]}) or self.reports[-1].outcome.essential:
                     return
-            if self._tracks_through(self._tracks):
-                self._tracks_through({"": self._alone})
+            with self._servers_kept():
+                if not self._tracks_through(self._tracks):
+                    return
+            self._tracks_through({"": self._alone})
         finally:
             for running in self._running.values():
                 running.close()
+
+    @contextmanager
+    def _servers_kept(self) -> Iterator[None]:
+        """Have the clusters of the run come up while the first steps work, and end them on leaving."""
+        if not self._shares:
+            yield
+            return
+        with tempfile.TemporaryDirectory(prefix="servers-") as folder:
+            self._folder = Path(folder)
+            step = replace(self._servers, run=(*self._servers.run, folder))
+            keeper = RunningStep(Planned("run", step), self._rules)
+            try:
+                yield
+            finally:
+                keeper.end()
+                print(keeper.said(), end="", flush=True)
+                keeper.close()
 
     def play_suspects(self) -> dict[str, bool]:
         """Play each test whose wait ran out while starvation was measured twice more, alone.
@@ -370,7 +398,7 @@ class Run:
             for name, waiting in tracks.items():
                 if waiting and name not in self._running:
                     yields = name == BACKGROUND and self._others(tracks) and _may_raise_priority()
-                    self._running[name] = RunningStep(waiting.pop(0), self._rules, yields=yields)
+                    self._running[name] = RunningStep(waiting.pop(0), self._rules, yields=yields, servers=self._folder)
             time.sleep(LOOK_S)
             for name in [name for name, each in self._running.items() if each.over()]:
                 self.reports.append(self._running.pop(name).report())
@@ -429,7 +457,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"=== target {rules.target}, seed {rules.seed} (again: SEED={rules.seed})", flush=True)
     adopt_orphans()
     with INTERRUPTS.heard():
-        run = Run(suites, rules, limit)
+        run = Run(suites, rules, limit, table.servers)
         run.play()
         reports = run.reports
         if rules.ci and run.complete and any(report.outcome.suspects for report in reports):

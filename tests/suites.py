@@ -71,6 +71,7 @@ class Step:
         alone: It runs after all tracks, with nothing beside it: it measures times.
         counts: The command says on its last line what passed.
         essential: Nothing that follows can run when it fails.
+        shares: Its tests use the clusters of the run, which start before it.
         proves: What its output counts: a noun, and a regular expression whose first group is the number.
     """
 
@@ -84,6 +85,7 @@ class Step:
     alone: bool = False
     counts: bool = False
     essential: bool = False
+    shares: bool = False
     proves: Mapping[str, str] = field(default_factory=dict)
 
     def in_target(self, target: Target) -> Step | None:
@@ -108,9 +110,17 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """All of ``tests/suites.toml``."""
+    """All of ``tests/suites.toml``.
+
+    Args:
+        suites: In the order of the file.
+        servers: The command that keeps the clusters of a run; it is given their folder.
+        limits: Of each target.
+        allowed_skips: Regular expressions of reasons for a skip that are fine under CI.
+    """
 
     suites: tuple[Suite, ...]
+    servers: tuple[str, ...]
     limits: Mapping[Target, Limit]
     allowed_skips: tuple[str, ...]
 
@@ -214,7 +224,7 @@ def load(file: Path) -> Table:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         suites = tuple(_suite(**suite) for suite in table.pop("suite"))
-        allowed = tuple(table.pop("allowed_skips"))
+        servers, allowed = tuple(table.pop("servers")), tuple(table.pop("allowed_skips"))
         limits = {Target(name): Limit(**limit) for name, limit in table.pop("limits").items()}
     except (KeyError, TypeError, ValueError) as exc:
         message = f"{file.name}: {exc}"
@@ -222,7 +232,13 @@ def load(file: Path) -> Table:
     if table:
         message = f"{file.name}: unknown keys {sorted(table)}"
         raise ValueError(message)
-    return Table(suites=suites, limits=limits, allowed_skips=allowed)
+    sharing = {step.track for suite in suites for step in suite.steps if step.shares}
+    if len(sharing) > 1:
+        message = (
+            f"{file.name}: steps that share the clusters of the run stand in more than one track: {sorted(sharing)}"
+        )
+        raise ValueError(message)
+    return Table(suites=suites, servers=servers, limits=limits, allowed_skips=allowed)
 
 
 def _suite(*, name: str, steps: Sequence[Mapping[str, object]], track: str = "") -> Suite:
@@ -242,6 +258,7 @@ def _step(
     alone: bool = False,
     counts: bool = False,
     essential: bool = False,
+    shares: bool = False,
     proves: Mapping[str, str] | None = None,
 ) -> Step:
     if bool(run) == bool(pytest):
@@ -267,6 +284,7 @@ def _step(
         alone=alone,
         counts=counts,
         essential=essential,
+        shares=shares,
         proves=dict(proves or {}),
     )
 

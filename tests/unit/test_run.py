@@ -52,7 +52,7 @@ BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 def suites(file: Path, body: str, *, ends_after: float = 10.0) -> Path:
     """Write a table of suites."""
     limits = "\n".join(f"{each} = {{ minutes = 1, ends_after = {ends_after} }}" for each in Target)
-    file.write_text(f"allowed_skips = []\n[limits]\n{limits}\n{body}", encoding="utf-8")
+    file.write_text(f"allowed_skips = []\nservers = []\n[limits]\n{limits}\n{body}", encoding="utf-8")
     return file
 
 
@@ -197,7 +197,9 @@ def test_no_step_outlives_an_ended_run(tmp_path: Path) -> None:
     wait_until(lambda: not Path(f"/proc/{step}").exists(), "the step has ended")
 
 
-ONE_STEP = 'allowed_skips = []\n[limits]\n[[suite]]\nname = "a"\nsteps = [{{ name = "x", {} }}]\n'
+ONE_STEP = 'allowed_skips = []\nservers = []\n[limits]\n[[suite]]\nname = "a"\nsteps = [{{ name = "x", {} }}]\n'
+
+EMPTY = "allowed_skips = []\nservers = []\nsuite = []\n"
 
 TWO_TRACKS = """
 [[suite]]
@@ -256,6 +258,34 @@ steps = [
 """
     result = run(suites(tmp_path / "suites.toml", body))
     assert (result.returncode, last(result)) == (0, "tests: 3 passed, 0 failed")
+
+
+KEEPER = """
+echo up >$1/ready
+trap 'echo ended >{ended}; exit 0' TERM
+while :; do sleep 0.01; done
+"""
+
+
+def test_steps_that_share_find_the_servers_of_the_run_and_these_end_with_it(tmp_path: Path) -> None:
+    keeper, ended = tmp_path / "keeper.sh", tmp_path / "ended"
+    keeper.write_text(KEEPER.format(ended=ended), encoding="utf-8")
+    asks = "while [ ! -e $TEST_SERVERS/ready ]; do sleep 0.01; done"
+    body = f"""
+[[suite]]
+name = "s"
+steps = [
+    {{ name = "a", run = ["sh", "-c", "{asks}"], shares = true }},
+    {{ name = "b", run = ["sh", "-c", "{asks}"], shares = true }},
+    {{ name = "c", run = ["sh", "-c", "test -z \\"$TEST_SERVERS\\""] }},
+]
+"""
+    file = suites(tmp_path / "suites.toml", body)
+    table = file.read_text(encoding="utf-8").replace("servers = []", f'servers = ["sh", "{keeper}"]')
+    file.write_text(table, encoding="utf-8")
+    result = run(file)
+    assert (result.returncode, last(result)) == (0, "tests: 3 passed, 0 failed"), result.stdout
+    assert ended.read_text(encoding="utf-8") == "ended\n"
 
 
 TARGETS = """
@@ -539,11 +569,11 @@ def test_the_short_form_leaves_slow_tests_out(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     "body",
     [
-        "allowed_skips = []\nsurprise = 1\nsuite = []\n[limits]\n",
-        "suite = []\n[limits]\n",
-        "allowed_skips = []\nsuite = []\n",
-        "allowed_skips = []\nsuite = []\n[limits]\nnever = { minutes = 1, ends_after = 1 }\n",
-        "allowed_skips = []\nsuite = []\n[limits]\ntest = { minutes = 1 }\n",
+        f"{EMPTY}surprise = 1\n[limits]\n",
+        EMPTY.replace("allowed_skips = []", "") + "[limits]\n",
+        EMPTY,
+        f"{EMPTY}[limits]\nnever = {{ minutes = 1, ends_after = 1 }}\n",
+        f"{EMPTY}[limits]\ntest = {{ minutes = 1 }}\n",
         ONE_STEP.format(""),
         ONE_STEP.format('runs = ["true"]'),
         ONE_STEP.format('run = ["true"], pytest = ["t"]'),
@@ -552,6 +582,9 @@ def test_the_short_form_leaves_slow_tests_out(tmp_path: Path, monkeypatch: pytes
         ONE_STEP.format('run = ["t"], beyond = ["t"]'),
         ONE_STEP.format('run = ["t"], target = "never"'),
         ONE_STEP.format('run = ["t"], alone = true, essential = true'),
+        ONE_STEP.format(
+            'run = ["t"], shares = true, track = "a" }, { name = "y", run = ["t"], shares = true, track = "b"'
+        ),
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:
