@@ -88,6 +88,12 @@ class Step:
     shares: bool = False
     proves: Mapping[str, str] = field(default_factory=dict)
 
+    def takes(self, test: str) -> bool:
+        """Return whether the arguments of its pytest run take a test, by its id or by its file's path."""
+        taken = [word for word in self.pytest if not word.startswith("-")]
+        left = [word.partition("=")[2] for word in self.pytest if word.startswith(("--ignore=", "--deselect="))]
+        return _below(test, taken) and not _below(test, left)
+
     def in_target(self, target: Target) -> Step | None:
         """Return the step as a target runs it; ``None``: it does not."""
         if not target.has(self.target):
@@ -98,6 +104,10 @@ class Step:
         if self.run:
             return replace(self, run=instead or self.run)
         return replace(self, pytest=(*(instead or self.pytest), *(f"--deselect={each}" for each in self.beyond)))
+
+
+def _below(test: str, roots: Sequence[str]) -> bool:
+    return any(test == root or test.startswith((f"{root}/", f"{root}::", f"{root}[")) for root in roots)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
 from syncer.metrics import FAMILIES
 from syncer.operations.decisions import FUTURE
-from tests.suites import REPOSITORY
+from syncer.waiting import WAIT_S
+from tests.suites import REPOSITORY, Target, load
 
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
@@ -79,21 +81,42 @@ def test_the_readme_names_a_test_in_every_line_of_its_tables() -> None:
     assert [row for row in rows if not TEST_ID.search(row)] == []
 
 
-def test_every_test_that_the_readme_names_is_collected() -> None:
-    named = set(TEST_ID.findall(README.read_text(encoding="utf-8")))
-    files = sorted({file for file, _ in named})
+def collected(*form: str, files: Iterable[str]) -> set[tuple[str, str]]:
+    """The tests of these files that pytest collects, as file and name."""
+    plain = ["--collect-only", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
     answer = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", *plain, *form, *sorted(files)],
         cwd=REPOSITORY,
         env={**os.environ, "PYTEST_ADDOPTS": ""},  # whoever runs the tests may have asked for another listing
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=WAIT_S,
     )
-    collected = set(re.findall(r"^(tests/[\w/]+\.py)::(\w+)", answer.stdout, re.MULTILINE))
-    assert collected, answer.stdout + answer.stderr
-    assert sorted(named - collected) == []
+    found = set(re.findall(r"^(tests/[\w/]+\.py)::(\w+)", answer.stdout, re.MULTILINE))
+    assert found, answer.stdout + answer.stderr
+    return found
+
+
+def test_every_test_that_the_readme_names_is_run_by_the_target_that_it_names() -> None:
+    rows = [line for line in README.read_text(encoding="utf-8").splitlines() if TEST_ID.search(line)]
+    named = {each: row for row in rows for each in TEST_ID.findall(row)}
+    files = {file for file, _ in named}
+    every, short = collected(files=files), collected("-m", "not slow", files=files)
+    assert sorted(set(named) - every) == []
+    suites = load(REPOSITORY / "tests" / "suites.toml").suites
+
+    def least(test: tuple[str, str]) -> str:
+        if test not in short:
+            return Target.LONG
+        steps = [step for suite in suites for step in suite.steps if step.takes("::".join(test))]
+        assert len(steps) == 1, test
+        left_out = steps[0].in_target(Target.TEST)
+        runs = left_out is not None and left_out.takes("::".join(test))
+        return Target.TEST if runs else Target.ALL
+
+    told = {test: (re.findall(r"\(`make test-(all|long)`\)", row) or [Target.TEST])[0] for test, row in named.items()}
+    assert told == {test: str(least(test)) for test in named}
 
 
 def test_every_target_that_is_named_exists() -> None:

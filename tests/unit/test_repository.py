@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -201,18 +200,12 @@ def test_the_audit_reads_every_lock_that_is_installed_by_operators() -> None:
 def collected(suite: Suite) -> set[str]:
     """List the test files that the pytest steps of a suite take."""
     files: set[str] = set()
+    every = {name_of(path) for path in tracked() if path.match("test_*.py")}
     for step in suite.steps:
-        ignored = {word.removeprefix("--ignore=") for word in step.pytest if word.startswith("--ignore=")}
-        roots = [word for word in step.pytest if word.startswith("tests/")]
-        every = {name_of(path) for path in tracked() if path.match("test_*.py")}
-        taken = {name for name in every if _within(name, roots) and not _within(name, ignored)}
+        taken = {name for name in every if step.takes(name)}
         assert not files & taken, f"{suite.name}: two steps run {files & taken}"
         files |= taken
     return files
-
-
-def _within(name: str, roots: Iterable[str]) -> bool:
-    return any(name == root or name.startswith(f"{root}/") for root in roots)
 
 
 def test_every_test_file_belongs_to_exactly_one_suite() -> None:
