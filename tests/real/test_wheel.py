@@ -18,7 +18,7 @@ CONTAINERFILE = REPOSITORY / "deploy" / "container" / "Containerfile"
 LOCK = REPOSITORY / "requirements" / "daemon.lock"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.xdist_group("wheel")
 
 
 def run(*command: str | Path, cwd: Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:

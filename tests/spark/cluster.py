@@ -16,11 +16,10 @@ from typing import Final
 import pyspark
 
 from deploy.lab.ports import free_ports
-from deploy.lab.waiting import wait_for
+from syncer.waiting import wait_until
 from tests.suites import REPOSITORY
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
-READY_S: Final = 240.0
 WORKERS: Final = 2
 _END_S: Final = 20.0
 
@@ -62,7 +61,7 @@ def standalone(directory: Path, *, memory: str = "1g") -> Iterator[str]:
                 assert all(each.poll() is None for each in running), f"{what}: a process of the cluster has ended"
                 return _alive(pages) >= workers
 
-            assert wait_for(so, deadline_s=READY_S) is not None, f"{what}: not within {READY_S:g} s"
+            wait_until(so, f"{what} is up")
 
         start("master", "master.Master", "--port", str(port), *ours, str(pages))
         until("the master", 0)
@@ -76,7 +75,7 @@ def standalone(directory: Path, *, memory: str = "1g") -> Iterator[str]:
 def _alive(pages: int) -> int:
     """How many workers the master has; -1 while it does not answer."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{pages}/json/", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{pages}/json/", timeout=30) as answer:
             return int(json.load(answer)["aliveworkers"])
     except (urllib.error.URLError, OSError, ValueError):
         return -1

@@ -10,13 +10,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 from tests.suites import REPOSITORY
-
-pytestmark = pytest.mark.timeout(400)
 
 _PROGRAM: Final = """
 import json, sys

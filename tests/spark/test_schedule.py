@@ -10,22 +10,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
-from deploy.lab.waiting import wait_for
 from spark_snapshot.format.layout import snapshots_in, verify
 from spark_snapshot.format.places import place
 from syncer.cli.main import app
 from syncer.documents.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import WAIT_S, wait_until
 from tests.spark.jvm import QUICK_JAVA
 from tests.suites import REPOSITORY
 from tests.support.planning import resources
 
-pytestmark = pytest.mark.timeout(400)
-
-DEADLINE_S = 240.0
 """Spark starts in a process of its own, at low priority."""
 HOUR_MS = 3_600_000
 
@@ -47,10 +43,10 @@ def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(WAIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(30)
+                process.wait(WAIT_S)
             for left in work.glob("*/process"):
                 if not left.with_name("exit").exists():
                     with contextlib.suppress(ProcessLookupError):
@@ -92,8 +88,8 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
         return bool(told) and told[0].last_ended_at_ms is not None
 
     with daemon(config, work) as process:
-        assert wait_for(ended, deadline_s=DEADLINE_S) is not None, status(config)
-        assert wait_for(is_told, deadline_s=60.0) is not None, told
+        wait_until(ended, "the job has ended", within_s=2 * WAIT_S, shown=lambda: status(config))
+        wait_until(is_told, "the status tells it", shown=lambda: told)
         shown = CliRunner().invoke(app, ["--config", str(config), "status"]).stdout
     (last,) = told
     assert (last.last_succeeded, last.trouble, last.running) == (True, "", False)

@@ -166,7 +166,7 @@ def test_a_server_that_ends_at_start_shows_its_log(tmp_path: Path) -> None:
     process = ServerProcess(name="broken", directory=tmp_path, leashed=True)
     process.start(Command(words=(sys.executable, "-c", "raise SystemExit('no such luck')"), directory=tmp_path))
     with pytest.raises(ServerFailed, match="no such luck"):
-        process.wait_until(lambda: False, timeout_s=20)
+        process.wait_until(lambda: False)
     process.stop()
 
 
