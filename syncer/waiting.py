@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
 
@@ -171,14 +171,14 @@ def wait_until(
 
 
 async def until(
-    condition: Callable[[], T | Awaitable[T]],
+    condition: Callable[[], object],
     what: str,
     *,
     within_s: float = WAIT_S,
     needs: Iterable[Needed] = (),
     shown: Callable[[], object] | None = None,
     passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> T:
+) -> Any:  # noqa: ANN401 - the condition's own answer
     """Poll in a task until a condition holds; it may be asynchronous. Otherwise as :func:`wait_until`.
 
     Raises:

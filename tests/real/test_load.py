@@ -88,7 +88,7 @@ async def loaded(sources: LoadSources, producer: pulsar.Producer, listener: Load
         picture = await read_picture(heard, now_ms(), topics=True)
         return picture if is_loaded(picture) else None
 
-    picture = await until(seen, "the topic's load is seen")
+    picture: LoadPicture | None = await until(seen, "the topic's load is seen")
     assert picture is not None
     return picture
 
@@ -196,7 +196,7 @@ async def test_a_cluster_of_the_extensible_manager_on_etcd_is_read_at_once(tmp_p
                 found = fleet_of(picture).bundles.get(bundle_of(picture)) if picture.namespaces else None
                 return picture if found is not None and found.stats.traffic.rate_in > 0 else None
 
-            picture = await until(seen, "the bundle's load is seen")
+            picture: LoadPicture | None = await until(seen, "the bundle's load is seen")
     assert picture is not None
     fleet = fleet_of(picture)
     (broker,) = picture.registered
