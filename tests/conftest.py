@@ -58,13 +58,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
     return ServersTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of the clusters time to start them."""
-    for item in items:
-        if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
-
-
 @pytest.fixture(autouse=True)
 def _own_processes() -> Iterator[None]:
     """No wait of a test ends for a process that another test has left."""
