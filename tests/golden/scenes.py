@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from syncer.waiting import until
 from tests.golden import product
 from tests.golden.product import MetaPath, Outgoing
 from tests.shell.on_bus import Bystander, change, distinct_changes_on
-from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, locked, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, locked, path_of, tenant
 
 FOLDER: Final = "databases"
 CLOCK: Final = "clock_ms"

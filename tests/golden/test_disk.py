@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from syncer.waiting import until
 from tests.golden import files, product, scenes
 from tests.golden.product import MetaPath
-from tests.shell.region import TOPIC, Site, active, equal, path_of, tenant, until
+from tests.shell.region import TOPIC, Site, active, equal, path_of, tenant
 
 RELEASES = [each for each in sorted(Path(__file__).parent.iterdir()) if (each / scenes.FOLDER).is_dir()]
 

@@ -23,7 +23,8 @@ from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFil
 from syncer.state.contract.operations import Asked, Operation, OperationState
 from syncer.state.contract.repairs import Repair
 from syncer.state.views.region import Views
-from tests.shell.region import Site, until
+from syncer.waiting import until
+from tests.shell.region import Site
 
 Picture = dict[MetaPath, MetadataChangeEvent]
 NOTHING: Final = Consent()

@@ -14,9 +14,10 @@ from syncer.conflict.changeover import ABLE, NEWEST
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.model import Digest, MetaPath, ResourceKind
 from syncer.replication.local import going_over
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, changes_on, heartbeat
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 
 KIND: Final = ResourceKind.NAMESPACE
 SPACE: Final = MetaPath("/admin/policies/acme/orders")

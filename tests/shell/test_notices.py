@@ -19,8 +19,9 @@ from syncer.daemon import Daemon
 from syncer.notices.rules import NoticeKind
 from syncer.notifier.notifier import FAILING, Notifier
 from syncer.state.sql.work.notices import NoticesTold
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant
 from tests.support.webhook_server import WebhookServer, answering, hanging, receiving
 
 NOTIFY = {"interval": "1s", "reminder": "1h"}
