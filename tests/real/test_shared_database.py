@@ -39,6 +39,7 @@ TAKE_OVER_S = 5.0
 AWAY_S = 60.0 if os.environ.get("TEST_FORM") == "long" else 6.0
 HANGS_S = 60.0
 BUS = {"lease": "2s"}
+SOME = 20
 
 
 @dataclass(slots=True)
@@ -137,7 +138,7 @@ async def test_the_standby_takes_over_when_the_active_one_is_gone(
         took: list[float] = []
 
         async def end_it() -> None:
-            await anyio.sleep(0.5)
+            await until(lambda: len(pair.written) >= SOME, "some is written")
             going, other = pair.active(), pid_of(pair.standby())
             began = time.monotonic()
             await anyio.to_thread.run_sync({"killed": going.kill, "stopped": going.stop}[how])
@@ -165,7 +166,7 @@ async def test_a_frozen_one_that_wakes_up_writes_and_commits_nothing(pair: Pair,
         took: list[float] = []
 
         async def freeze_it() -> None:
-            await anyio.sleep(0.5)
+            await until(lambda: len(pair.written) >= SOME, "some is written")
             with (
                 locked(pair.east[0].store_file),
                 locked(bus_file),
@@ -214,7 +215,7 @@ async def test_a_database_that_is_away_for_a_while_gets_everything_afterwards(
         processes = {pid_of(site) for site in pair.east}
 
         async def be_away() -> None:
-            await anyio.sleep(0.5)
+            await until(lambda: len(pair.written) >= SOME, "some is written")
             act = {"stopped": postgres_server.stop, "killed": postgres_server.kill, "frozen": postgres_server.pause}
             await anyio.to_thread.run_sync(act[how])
             pair.west.writer.put(path_of("meanwhile"), tenant("meanwhile"))
@@ -272,9 +273,11 @@ async def test_daemons_wait_for_a_database_that_is_not_up_yet(pair: Pair, postgr
 
 async def test_status_shows_both(pair: Pair) -> None:
     await pair.started()
+    await until(
+        lambda: all(not each.silent and each.seen_age_s < 10 for each in pair.daemons().values()), "both are seen"
+    )
     found = pair.status()
     assert [each.role for each in found.daemons] == ["active", "standby"]
-    assert all(not each.silent and each.seen_age_s < 10 for each in found.daemons)
     assert all(each.since_ms <= each.seen_at_ms for each in found.daemons)
     config = str(pair.east[0].file)
     command = [sys.executable, "-c", "from syncer.cli.main import main; main()", "--config", config, "status"]
