@@ -20,6 +20,7 @@ from syncer.stores.sqlite import OutsideWriter
 from syncer.waiting import WAIT_S, wait_until
 from tests.spark.jvm import QUICK_JAVA
 from tests.suites import REPOSITORY
+from tests.support.living import living
 from tests.support.planning import resources
 
 """Spark starts in a process of its own, at low priority."""
@@ -27,7 +28,7 @@ HOUR_MS = 3_600_000
 
 
 @contextlib.contextmanager
-def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
+def daemon(config: Path, work: Path) -> Iterator[None]:
     """``syncer run`` until the end of the block; then what is left of its job ends, too."""
     program = [sys.executable, "-c", "from syncer.cli.main import main; main()"]
     with config.with_suffix(".log").open("wb") as log:
@@ -39,7 +40,8 @@ def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
             env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         )
         try:
-            yield process
+            with living(process, config.with_suffix(".log"), "the daemon"):
+                yield
         finally:
             process.send_signal(signal.SIGTERM)
             try:
@@ -78,7 +80,6 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
     begun: set[Path] = set()
 
     def ended() -> bool:
-        assert process.poll() is None, config.with_suffix(".log").read_text(encoding="utf-8")[-3000:]
         there = list(work.glob("*/job.json"))  # cheap: to ask for the status all the time would slow down the job
         begun.update(there)
         return bool(begun) and not there
@@ -87,7 +88,7 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
         told[:] = filter(None, [status(config)])
         return bool(told) and told[0].last_ended_at_ms is not None
 
-    with daemon(config, work) as process:
+    with daemon(config, work):
         wait_until(ended, "the job has ended", within_s=2 * WAIT_S, shown=lambda: status(config))
         wait_until(is_told, "the status tells it", shown=lambda: told)
         shown = CliRunner().invoke(app, ["--config", str(config), "status"]).stdout

@@ -33,6 +33,7 @@ from syncer.stores.contract import Delete, Put
 from syncer.waiting import WAIT_S, wait_until
 from tests.spark.test_end_to_end import good, run
 from tests.suites import REPOSITORY
+from tests.support.living import living
 from tests.support.planning import contents, fill, resources, value
 
 pytestmark = pytest.mark.real("zookeeper", "etcd")
@@ -49,10 +50,12 @@ def daemon(folder: Path, region: str) -> Iterator[None]:
     """The region's daemon, until the end of the block."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-m", "syncer.demo.region", str(folder / f"{region}.toml"), "0"]
-    with (folder / f"{region}.log").open("ab") as log:
+    file = folder / f"{region}.log"
+    with file.open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
         try:
-            yield
+            with living(process, file, f"the daemon of {region}"):
+                yield
         finally:
             process.send_signal(signal.SIGTERM)
             try:
