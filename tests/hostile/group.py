@@ -266,7 +266,7 @@ class Group:
     def _remove(self, paths: Sequence[MetaPath]) -> int:
         """Delete the messages of these paths from the bus; how many there were."""
         names = {path.rpartition("/")[2] for path in paths}
-        with closing(sqlite3.connect(self.bus_file, timeout=10)) as db, db:
+        with closing(sqlite3.connect(self.bus_file, timeout=WAIT_S)) as db, db:
             latest = "SELECT id, properties FROM message ORDER BY id DESC LIMIT ?"
             rows = db.execute(latest, (RECENT + 2 * len(paths),)).fetchall()
             found = [(number,) for number, properties in rows if _named(bytes(properties)) in names]

@@ -17,7 +17,7 @@ from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import start_time
 from deploy.lab.pulsar import Part, PulsarCluster, bring_up
 from deploy.lab.zookeeper import ZooKeeperServer
-from syncer.waiting import wait_until
+from syncer.waiting import WAIT_S, wait_until
 from tests.conftest import PulsarPair
 
 pytestmark = pytest.mark.real
@@ -82,7 +82,7 @@ def test_a_leashed_server_ends_with_a_killed_starter(tmp_path: Path, etcd_server
 
 
 def ask(cluster: PulsarCluster, path: str) -> Any:
-    with urllib.request.urlopen(f"{cluster.admin_url}/admin/v2/{path}", timeout=30) as answer:
+    with urllib.request.urlopen(f"{cluster.admin_url}/admin/v2/{path}", timeout=WAIT_S) as answer:
         return json.load(answer)
 
 

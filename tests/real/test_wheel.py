@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINERFILE = REPOSITORY / "deploy" / "container" / "Containerfile"
 LOCK = REPOSITORY / "requirements" / "daemon.lock"
@@ -94,7 +96,7 @@ def test_the_wheel_carries_the_three_packages_and_nothing_else(wheel: Path) -> N
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=WAIT_S,
     )
     missing = {name for name in tracked.stdout.split() if (REPOSITORY / name).exists()} - names
     assert missing == set(), "a file of the packages does not reach the wheel"

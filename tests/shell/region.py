@@ -39,7 +39,7 @@ from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
-from syncer.waiting import LIVING, until
+from syncer.waiting import LIVING, WAIT_S, until
 from tests.support.forked import ForkedRegion
 
 _numbers = count(1)
@@ -289,7 +289,7 @@ def heard(site: Site) -> list[str]:
 @contextmanager
 def locked(file: Path) -> Any:
     """Keep everybody from writing to an SQLite file."""
-    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
+    with closing(sqlite3.connect(file, timeout=WAIT_S, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         yield
         db.execute("ROLLBACK")

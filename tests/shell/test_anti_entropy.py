@@ -14,7 +14,7 @@ from syncer.conflict.scope import Scope
 from syncer.model import Region
 from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.support.parts import parts_of
@@ -22,7 +22,7 @@ from tests.support.parts import parts_of
 
 def lose_all(bus_file: Path) -> int:
     """Delete what stands on the bus and was not read by everybody; how many messages that were."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db, db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db, db:
         db.execute("DELETE FROM log")
         return db.execute("DELETE FROM message").rowcount
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.state.contract.operations import OperationState
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on, heartbeat
 from tests.shell.region import Site, active, equal, path_of, tenant
@@ -38,7 +38,7 @@ def _shows_its_coming_back(site: Site) -> bool:
 
 def lose_backlog(bus_file: Path, region: str) -> None:
     """What waits on the bus for a region expires."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db:
         query = "UPDATE region SET acked = (SELECT max(place) FROM log WHERE region = name) WHERE name = ?"
         db.execute(query, (region,))
         db.commit()

@@ -17,7 +17,7 @@ from syncer.errors import AccessDenied, PreconditionFailed, StateForeign, Syncer
 from syncer.model import ResourceKind, TieOrder
 from syncer.stores.contract import BatchRefused, MetadataStore, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import TENANT, Site, active, path_of, tenant
@@ -171,7 +171,7 @@ def test_the_command_says_what_is_wrong_and_exits_with_its_code(east: Site, tmp_
     config = tmp_path / "config.yaml"
     config.write_text(east.dumped(), encoding="utf-8")
     command = [str(Path(sys.executable).with_name("syncer")), "run", "-c", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert done.returncode == ExitCode.REFUSED, done.stderr
     assert "error: the store does not hold this region's fence" in done.stderr
     assert "hint: Point the store's address and chroot at the former root." in done.stderr

@@ -19,7 +19,7 @@ from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.views.region import Views
 from syncer.stores.contract import Put, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on, distinct_changes_on
 from tests.shell.region import Site, active, equal, path_of, tenant
@@ -31,7 +31,10 @@ OFTEN = {"mark_interval": "100ms"}
 
 def copied(file: Path, target: Path) -> Path:
     """Copy an SQLite file that may be in use, over another one that may be, too."""
-    with closing(sqlite3.connect(file, timeout=20)) as source, closing(sqlite3.connect(target, timeout=20)) as copy:
+    with (
+        closing(sqlite3.connect(file, timeout=WAIT_S)) as source,
+        closing(sqlite3.connect(target, timeout=WAIT_S)) as copy,
+    ):
         source.backup(copy)
     return target
 

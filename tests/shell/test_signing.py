@@ -17,7 +17,7 @@ from syncer.bus.wire.messages import Control, ControlAction
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import Region
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat, messages_on
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant
@@ -33,13 +33,13 @@ def kinds(messages: list[Outgoing]) -> set[str]:
 
 def registers(site: Site) -> list[tuple[object, ...]]:
     """All that a region knows, row by row."""
-    with closing(sqlite3.connect(site.database, timeout=10)) as db:
+    with closing(sqlite3.connect(site.database, timeout=WAIT_S)) as db:
         return db.execute("SELECT * FROM registers ORDER BY path").fetchall()
 
 
 def consumed(site: Site, sender: str) -> bool:
     """Whether anything of a sender counts as consumed."""
-    with closing(sqlite3.connect(site.database, timeout=10)) as db:
+    with closing(sqlite3.connect(site.database, timeout=WAIT_S)) as db:
         return bool(db.execute("SELECT count(*) FROM consumed WHERE sender = ?", (sender,)).fetchone()[0])
 
 

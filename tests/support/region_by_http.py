@@ -20,7 +20,7 @@ from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, SocketClient
 
 API: Final = "/api/v1"
-TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 300.0
 AGAIN_S: Final = 0.1
 
 
