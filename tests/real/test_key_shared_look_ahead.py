@@ -19,6 +19,7 @@ import pulsar
 import pytest
 from pulsar.exceptions import PulsarException, Timeout
 
+from syncer import starvation
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.former import FormerValues
@@ -71,9 +72,10 @@ class KeyedTopic:
         consumer, ends = self._subscribe(name), threading.Event()
         thread = self._begin(partial(self._read, consumer, ends))
         time.sleep(STAYS_S)
-        while STAYS_S / 2 < self.still_s < STALL_S:
+        stall_s = STALL_S * starvation.patience()
+        while STAYS_S / 2 < self.still_s < stall_s:
             time.sleep(_POLL_S)
-        if self.still_s >= STALL_S:
+        if self.still_s >= stall_s:
             return False
         ends.set()
         thread.join()
