@@ -71,14 +71,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note how many examples each law tries, and give the tests of the clusters time to start them."""
+    """Note how many examples each law tries."""
     for item in items:
         law = getattr(item, "obj", None)
         if getattr(law, "is_hypothesis_test", False):
             examples = law._hypothesis_internal_use_settings.max_examples  # type: ignore[union-attr]  # of a law
             item.user_properties.append(("proof-examples", examples))
-        if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
 
 
 @pytest.fixture(autouse=True)

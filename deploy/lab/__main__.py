@@ -29,6 +29,7 @@ from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.releases.versions import RELEASES, VersionRefused, release
 from deploy.lab.software import PULSAR_VERSION, SoftwareMissing, etcd_binary, java, pulsar_home
+from syncer.waiting import WaitFailed
 
 DEFAULT_CLUSTERS = ("us-east:zookeeper", "us-west:etcd")
 
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except (ServerFailed, SoftwareMissing, UnknownCluster) as exc:
+    except (ServerFailed, SoftwareMissing, UnknownCluster, WaitFailed) as exc:
         print(exc, file=sys.stderr)
         return 1
 

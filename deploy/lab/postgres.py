@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,11 +22,11 @@ import psycopg
 from psycopg import sql
 
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, freeze, start_time
+from deploy.lab.process import Command, ServerFailed, freeze, start_time
 from deploy.lab.server import Server
 from deploy.lab.software import SoftwareMissing, postgres_programs
+from syncer.waiting import LIVING, WAIT_S, wait_until
 
-CALL_TIMEOUT_S: Final = 60.0
 USER: Final = "syncer"
 ACCOUNTS: Final = ("postgres", "nobody")
 """Who runs the server when root starts it: the first that exists."""
@@ -102,6 +101,7 @@ class PostgresServer(Server):
 
     def kill(self) -> None:
         """End all of its processes as a power loss would; the data stays."""
+        LIVING.let_go(self.process)
         pids = self._pids()
         freeze(*pids)  # none of them may tidy up after another
         pids |= self._pids()
@@ -164,7 +164,7 @@ class PostgresServer(Server):
             cwd=self._home,
             capture_output=True,
             text=True,
-            timeout=CALL_TIMEOUT_S,
+            timeout=WAIT_S,
             check=False,
             user=self._account,
             group=owner.pw_gid if owner is not None else None,
@@ -218,8 +218,4 @@ def account() -> str | None:
 
 def _until_gone(pids: set[int]) -> None:
     """Wait until none of these processes is left: a killed server's memory is free only then."""
-    deadline = time.monotonic() + STOP_GRACE_S
-    while any(start_time(pid) is not None for pid in pids):
-        if time.monotonic() > deadline:
-            raise ServerFailed(f"processes of the killed server are left: {sorted(pids)}")
-        time.sleep(POLL_S)
+    wait_until(lambda: all(start_time(pid) is None for pid in pids), f"the killed server's processes {pids} are gone")

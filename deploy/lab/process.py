@@ -21,9 +21,12 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab.leash import SAME_USER
+from syncer.waiting import LIVING, WAIT_S, NeedEnded, wait_until
 
 POLL_S: Final = 0.05
-STOP_GRACE_S: Final = 20.0
+STOP_GRACE_S: Final = 60.0
+
+LAST_LINES: Final = 15
 
 _STOPPED: Final = frozenset("TtXZ")
 """Letters of threads that run no more: stopped, traced, dead."""
@@ -35,7 +38,7 @@ _STARTER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-star
 
 
 class ServerFailed(Exception):
-    """A server did not come up, ended by itself, or did not answer in time."""
+    """A server did not come up, ended by itself, or did not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +77,15 @@ class ServerProcess:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self, command: Command) -> None:
-        """Start it, unless it runs already."""
+        """Start it, unless it runs already; from now on each wait of this program ends when it ends by itself."""
         if self.pid() is not None:
+            LIVING.add(self)
             return
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self._pid_file.parent.mkdir(parents=True, exist_ok=True)
         self._child = _STARTER.submit(self._spawn, command).result()
         self._pid_file.write_text(json.dumps({"pid": self._child.pid, "started": start_time(self._child.pid)}))
+        LIVING.add(self)
 
     def pid(self) -> int | None:
         """Its process id while it runs, else ``None``."""
@@ -111,20 +116,40 @@ class ServerProcess:
         """Let it go on after :meth:`pause`."""
         self._signal(signal.SIGCONT)
 
-    def wait_until(self, ready: Callable[[], bool], *, timeout_s: float) -> None:
+    def wait_until(self, ready: Callable[[], bool], *, what: str = "is ready", within_s: float = WAIT_S) -> None:
         """Poll ``ready`` until it is true.
 
+        Args:
+            ready: The state.
+            what: The state, for the message, behind the name of the process.
+            within_s: The deadline.
+
         Raises:
-            ServerFailed: The process ended, or was not ready in time; the message ends with the last lines of its log.
+            ServerFailed: The process ended; the message ends with the last lines of its log.
+            WaitFailed: It was not ready in time, or another process ended.
         """
-        deadline = time.monotonic() + timeout_s
-        while not ready():
-            if self.pid() is None:
-                raise ServerFailed(f"{self.name} ended at start; its log ({self.log_file}):\n{self._log_tail()}")
-            if time.monotonic() > deadline:
-                message = f"{self.name} was not ready after {timeout_s:.0f} s; its log ({self.log_file}):"
-                raise ServerFailed(f"{message}\n{self._log_tail()}")
-            time.sleep(POLL_S)
+        try:
+            wait_until(ready, f"{self.name} {what}", within_s=within_s, needs=(self,))
+        except NeedEnded as exc:
+            how = self.ended()
+            if how is None:
+                raise
+            LIVING.let_go(self)
+            raise ServerFailed(f"{self.name} ended at start: {how}") from exc
+
+    def ended(self) -> str | None:
+        """Return how it ended, with the end of its log; ``None`` while it runs."""
+        if self.pid() is not None:
+            return None
+        status = self._child.poll() if self._child is not None else None
+        return f"status {'unknown' if status is None else status}; its log ({self.log_file}):\n{self.last_words()}"
+
+    def last_words(self, lines: int = LAST_LINES) -> str:
+        """Return the last lines of its log."""
+        try:
+            return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+        except FileNotFoundError:
+            return "(no log)"
 
     def _spawn(self, command: Command) -> subprocess.Popen[bytes]:
         user = command.user
@@ -149,6 +174,7 @@ class ServerProcess:
             os.kill(pid, number)
 
     def _end(self, number: signal.Signals, grace_s: float) -> None:
+        LIVING.let_go(self)
         self._signal(number)
         if number is not signal.SIGKILL:
             self._signal(signal.SIGCONT)  # a frozen process would not see the request to end
@@ -161,12 +187,6 @@ class ServerProcess:
             self._child.wait(timeout=grace_s)  # it has ended; this only takes it out of the kernel's table
             self._child = None
         self._pid_file.unlink(missing_ok=True)
-
-    def _log_tail(self, lines: int = 15) -> str:
-        try:
-            return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
-        except FileNotFoundError:
-            return "(no log)"
 
 
 def start_time(pid: int) -> str | None:
@@ -183,17 +203,12 @@ def freeze(*pids: int) -> None:
     """Stop processes (SIGSTOP) and wait until every thread of each has: the kernel takes its time on a busy machine.
 
     Raises:
-        ServerFailed: One of them goes on.
+        WaitTimedOut: One of them goes on.
     """
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
-    deadline = time.monotonic() + STOP_GRACE_S
-    for pid in pids:
-        while not _threads(pid) <= _STOPPED:
-            if time.monotonic() > deadline:
-                raise ServerFailed(f"process {pid} was told to stop and goes on")
-            time.sleep(0.001)
+    wait_until(lambda: all(_threads(pid) <= _STOPPED for pid in pids), f"processes {pids} are stopped")
 
 
 def _threads(pid: int) -> set[str]:

@@ -22,9 +22,8 @@ from deploy.lab.releases.assembled import home_of
 from deploy.lab.releases.versions import release
 from deploy.lab.software import PULSAR_VERSION, java
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
+from syncer.waiting import LIVING
 
-READY_TIMEOUT_S: Final = 180.0
-STALE_BOOKIE_TIMEOUT_S: Final = 60.0
 _BOOKIES: Final = "/ledgers/available"
 BROKER_HEAP_MB: Final = 384
 """Enough for some hundreds of topics."""
@@ -232,12 +231,14 @@ class PulsarCluster:
                 if self.broker.pid() is None:
                     self._wait_bookie_forgotten()
                     self.broker.start(self._broker_command())
+                LIVING.add(self.broker)
 
     def wait_ready(self, part: Part) -> None:
         """Wait until a part serves.
 
         Raises:
-            ServerFailed: It ended, or was not ready in time.
+            ServerFailed: It ended.
+            WaitFailed: It was not ready in time, or another process ended.
         """
         match part:
             case Part.STORE:
@@ -246,7 +247,7 @@ class PulsarCluster:
                 self.configuration_store.wait_ready()
             case Part.BROKER:
                 made_last = f"{self.admin_url}/admin/v2/namespaces/public/default"
-                self.broker.wait_until(lambda: rest.answers(made_last, self.settings.token), timeout_s=READY_TIMEOUT_S)
+                self.broker.wait_until(lambda: rest.answers(made_last, self.settings.token))
 
     def start(self, part: Part | None = None) -> None:
         """Start one part, or all, and wait until it serves."""
@@ -256,15 +257,22 @@ class PulsarCluster:
 
     def stop(self, part: Part | None = None) -> None:
         """End one part, or all, in order; the data stays."""
+        self._let_broker_go(part)
         for each, process in reversed(self.processes().items()):
             if part in {None, each}:
                 process.stop()
 
     def kill(self, part: Part | None = None) -> None:
         """End one part, or all, as a power loss would; the data stays."""
+        self._let_broker_go(part)
         for each, process in reversed(self.processes().items()):
             if part in {None, each}:
                 process.kill()
+
+    def _let_broker_go(self, part: Part | None) -> None:
+        """Let the broker end by itself when the store that it works with is ended."""
+        if part in {Part.STORE, Part.CONFIGURATION_STORE}:
+            LIVING.let_go(self.broker)
 
     def remove(self) -> None:
         """End it and delete everything of it."""
@@ -334,7 +342,7 @@ class PulsarCluster:
 
     def _wait_bookie_forgotten(self) -> None:
         """Wait until the store has forgotten a killed bookie: one that finds its own old entry gives itself up."""
-        self.store.process.wait_until(lambda: not self._has_bookie(), timeout_s=STALE_BOOKIE_TIMEOUT_S)
+        self.store.process.wait_until(lambda: not self._has_bookie(), what="has forgotten the bookie")
 
     def _has_bookie(self) -> bool:
         if isinstance(self.store, ZooKeeperServer) and not release(self.settings.version).bookie_port:
@@ -359,7 +367,8 @@ def bring_up(clusters: Sequence[PulsarCluster], *, peers: bool = True) -> None:
     """Start clusters side by side and, with ``peers``, make each known to every other. Repeating it is safe.
 
     Raises:
-        ServerFailed: A process ended, or was not ready in time.
+        ServerFailed: A process ended.
+        WaitFailed: One was not ready in time, or another process ended.
     """
     for part in Part:
         with_it = [cluster for cluster in clusters if part in cluster.processes()]

@@ -24,11 +24,10 @@ from syncer.model import Digest, MetaPath, Region
 from syncer.paths import classify
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import HoldRow, Status
+from syncer.waiting import LIVING, WAIT_S
 
 BUS_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
 HEARTBEAT: Final = "2s"
-READY_TIMEOUT_S: Final = 180.0
-COMMAND_TIMEOUT_S: Final = 60.0
 ROWS: Final = 1000
 
 
@@ -119,17 +118,20 @@ class LabRegion:
         """Start the daemon, unless it runs, and wait until it is the region's writer and watches the store.
 
         Raises:
-            ServerFailed: It ended, or was not ready in time.
+            ServerFailed: It ended.
+            WaitFailed: It was not ready in time, or another process ended.
         """
         if self.daemon.pid() is not None:
+            LIVING.add(self.daemon)
             return
         epoch = self._epoch()
-        self.launch()
-        self.daemon.wait_until(lambda: self._serves(epoch), timeout_s=READY_TIMEOUT_S)
+        self.daemon.start(self._run())
+        self.daemon.wait_until(lambda: self._serves(epoch), what="is the writer, and watches the store")
 
     def launch(self) -> None:
-        """Start the daemon, unless it runs, without waiting: for one that is to be refused."""
+        """Start the daemon, unless it runs, without waiting: for one that is to be refused, and may end by itself."""
         self.daemon.start(self._run())
+        LIVING.let_go(self.daemon)
 
     def start_standby(self) -> ServerProcess:
         """Start a second daemon on the same file and database, which waits until the first one is gone."""
@@ -197,7 +199,7 @@ class LabRegion:
             [*_syncer(self.file), "-o", "json", *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=COMMAND_TIMEOUT_S,
+            timeout=WAIT_S,
             check=False,
             text=True,
         )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from deploy.lab.process import ServerFailed
 
-TIMEOUT_S: Final = 30.0
+TIMEOUT_S: Final = 120.0
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _ELSEWHERE: Final = 307

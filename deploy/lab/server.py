@@ -5,12 +5,9 @@ from __future__ import annotations
 import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final
 
 from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerProcess
-
-READY_TIMEOUT_S: Final = 120.0
 
 
 class Server(ABC):
@@ -43,9 +40,10 @@ class Server(ABC):
         """Wait until it serves clients.
 
         Raises:
-            ServerFailed: It ended, or was not ready in time.
+            ServerFailed: It ended.
+            WaitFailed: It was not ready in time, or another process ended.
         """
-        self.process.wait_until(self._serves, timeout_s=READY_TIMEOUT_S)
+        self.process.wait_until(self._serves)
 
     def start(self) -> None:
         """Start it and wait until it serves; nothing when it runs already."""

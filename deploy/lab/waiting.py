@@ -1,19 +1,22 @@
-"""Waiting for something to be so, with a deadline."""
+"""Wait for a state whose absence is an outcome: the demonstrations tell it, and go on."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
-POLL_S: Final = 0.02
+from syncer.waiting import WAIT_S, WaitTimedOut, wait_until
 
 
-def wait_for(condition: Callable[[], bool], *, deadline_s: float) -> float | None:
-    """Poll until the condition holds; seconds until it did, ``None`` when it did not in time."""
+def wait_for(condition: Callable[[], object], *, deadline_s: float = WAIT_S) -> float | None:
+    """Poll until a condition holds; return the seconds until it did, ``None`` when it did not in time.
+
+    Raises:
+        NeedEnded: A process that must live has ended.
+    """
     began = time.monotonic()
-    while not condition():
-        if time.monotonic() - began > deadline_s:
-            return None
-        time.sleep(POLL_S)
+    try:
+        wait_until(condition, "it holds", within_s=deadline_s)
+    except WaitTimedOut:
+        return None
     return time.monotonic() - began

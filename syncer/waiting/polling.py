@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeVar, overload
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
 
@@ -170,30 +170,6 @@ def wait_until(
         wait.slept(poll_s, time.monotonic() - began_s)
 
 
-@overload
-async def until(
-    condition: Callable[[], Awaitable[T]],
-    what: str,
-    *,
-    within_s: float = WAIT_S,
-    needs: Iterable[Needed] = (),
-    shown: Callable[[], object] | None = None,
-    passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> T: ...
-
-
-@overload
-async def until(
-    condition: Callable[[], T],
-    what: str,
-    *,
-    within_s: float = WAIT_S,
-    needs: Iterable[Needed] = (),
-    shown: Callable[[], object] | None = None,
-    passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> T: ...
-
-
 async def until(
     condition: Callable[[], object],
     what: str,
@@ -202,7 +178,7 @@ async def until(
     needs: Iterable[Needed] = (),
     shown: Callable[[], object] | None = None,
     passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> object:
+) -> Any:  # noqa: ANN401 - the condition's own answer
     """Poll in a task until a condition holds; it may be asynchronous. Otherwise as :func:`wait_until`.
 
     Raises:

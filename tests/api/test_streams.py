@@ -33,10 +33,11 @@ from syncer.state.contract.jobs import JobEnd, JobKind, JobRow, JobState
 from syncer.state.contract.operations import OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import until
 from tests.api.test_app import STATUS, Daemon
 from tests.property.strategies import NOW
 from tests.support.api_tokens import made
-from tests.support.event_streams import SentEvent, Stream, following, until
+from tests.support.event_streams import SentEvent, Stream, following
 from tests.support.jobs import ended, succeeded
 from tests.unit.registers import at
 

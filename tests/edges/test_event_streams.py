@@ -33,11 +33,12 @@ from syncer.model import MetaPath, Millis
 from syncer.serving import serving
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S, until
 from tests.api.test_app import Daemon
 from tests.property.strategies import NOW
 from tests.support.api_tokens import made
 from tests.support.certificates import Authority, Certificate
-from tests.support.event_streams import DEADLINE_S, SocketClient, until
+from tests.support.event_streams import SocketClient
 from tests.unit.registers import HERE, at
 
 WRITE_S: Final = 0.5
@@ -129,7 +130,7 @@ async def served(tmp_path: Path, protection: Protection) -> AsyncIterator[Served
 async def flood(server: ServedStreams, quick: SocketClient) -> int:
     """Decide until the slow client has been ended, while a quick one follows; the last number."""
     number = 0
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + WAIT_S
     while not server.places.ended:
         assert time.monotonic() < deadline, "the slow one is ended"
         server.decide(100, LARGE)

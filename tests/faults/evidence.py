@@ -33,7 +33,7 @@ def settle(scene: Scene) -> float:
         Seconds that it took.
 
     Raises:
-        NotSeen: It did not come to rest in time.
+        WaitFailed: It did not come to rest in time.
     """
     scene.still()
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from deploy.lab.process import ServerFailed
+from syncer.waiting import WaitFailed
 from tests.faults.evidence import gather, restless, settle
 from tests.faults.record import Answer
 from tests.faults.referee import OVERWRITTEN_UNREAD, Judgement, judge
 from tests.faults.sampling import Sample, Sampler
-from tests.faults.scene import NotSeen, Scene
+from tests.faults.scene import Scene
 from tests.faults.steps import Note, Step, perform
 
 
@@ -124,7 +125,7 @@ class Runner:
         try:
             self._strike(steps, outcome, time.monotonic() + until_s)
             outcome.settled_s = self._rest(outcome)
-        except NotSeen as exc:
+        except WaitFailed as exc:
             outcome.trouble += [str(exc), *restless(scene)]
         except Exception:  # noqa: BLE001 - whatever ends the run is told in the report
             outcome.trouble.append(traceback.format_exc())
@@ -168,7 +169,7 @@ class Runner:
         self._tell(f"{step}:")
         try:
             perform(self.scene, step, self._noting(played))
-        except (NotSeen, ServerFailed) as exc:
+        except (ServerFailed, WaitFailed) as exc:
             played.failed = str(exc)
             self._tell(f"    NOT SEEN: {exc}")
             self.scene.heal()

@@ -21,6 +21,7 @@ from syncer.model import MetaPath
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
 from syncer.state.contract.peers import PeerRow
 from syncer.state.views.summaries import Status
+from syncer.waiting import WAIT_S, wait_until
 from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record
 from tests.faults.stores import Away, OutsideStore, outside_store
@@ -36,18 +37,11 @@ TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
 SUBSCRIPTION: Final = "pulsar-syncer"
 SESSION_S: Final = 2.0
 """Session of a daemon in its ZooKeeper."""
-DEADLINE_S: Final = 120.0
-POLL_S: Final = 0.2
-"""Questions cost the same cores that the daemons run on."""
 _RULES: Final = [
     {"pattern": f"{tree}/{name}", "direction": "both"}
     for tree in (POLICIES, PARTITIONED_TOPICS)
     for name in (f"{ROOT}*", f"{ROOT}*/**")
 ]
-
-
-class NotSeen(Exception):
-    """What a step waited for did not come about in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,26 +198,16 @@ class Scene:
 
     # -- questions
 
-    def until(self, condition: Callable[[], bool], what: str, deadline_s: float = DEADLINE_S) -> float:
+    def until(self, condition: Callable[[], bool], what: str, within_s: float = WAIT_S) -> float:
         """Wait until something is so; seconds that it took.
 
         Raises:
-            NotSeen: It was not so in time.
+            WaitFailed: It was not so in time, or a process has ended by itself.
         """
-
         began = time.monotonic()
-        while not self._holds(condition):
-            if time.monotonic() - began > deadline_s:
-                raise NotSeen(f"not within {deadline_s:g} s: {what}")
-            time.sleep(POLL_S)
+        # A sidecar database that is just made, or changes hands, is read again.
+        wait_until(condition, what, within_s=within_s, passing=SyncerError)
         return time.monotonic() - began
-
-    @staticmethod
-    def _holds(condition: Callable[[], bool]) -> bool:
-        try:
-            return condition()
-        except SyncerError:  # a sidecar database that is just made, or changes hands, is read again
-            return False
 
     def status(self, name: str) -> Status:
         """How a region is, by its sidecar database."""

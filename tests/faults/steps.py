@@ -13,11 +13,11 @@ from typing import Final
 
 from deploy.lab.pulsar import Part
 from deploy.lab.zookeeper import ZooKeeperServer
+from syncer.waiting import LIVING, WAIT_S
 from tests.faults.scene import SESSION_S, Scene
 
 SOME: Final = 20
 """So many writes or messages are enough to see that something goes on, or waits."""
-KEEP_ALIVE_S: Final = 180.0
 """A broker gives a silent client two rounds of 30 s; then the waiting one has to ask again."""
 SLOW_S: Final = 2.0
 """How much longer a slow link takes, each way."""
@@ -49,7 +49,7 @@ def perform(scene: Scene, step: Step, note: Note) -> None:
     """Perform a step.
 
     Raises:
-        NotSeen: Its effect was not seen, or what it struck did not come back.
+        WaitFailed: Its effect was not seen, or what it struck did not come back.
     """
     FAULTS[step.fault](scene, step, note)
 
@@ -90,9 +90,7 @@ def freeze_active_with_standby(scene: Scene, step: Step, note: Note) -> None:
         scene.until(lambda: scene.roles(step.place).get("standby") == standby.pid(), "one stands by")
         scene.until(partial(_freezes_unlocked, scene, step.place), "it is frozen between two transactions")
         note("frozen")
-        took = scene.until(
-            lambda: scene.roles(step.place).get("active") == standby.pid(), "it takes over", KEEP_ALIVE_S
-        )
+        took = scene.until(lambda: scene.roles(step.place).get("active") == standby.pid(), "it takes over")
         note(f"taken over after {took:.1f} s")
         frozen.resume()
         note("woken")
@@ -198,6 +196,7 @@ def fill_disk(scene: Scene, step: Step, note: Note) -> None:
     pid = region.daemon.pid()
     assert pid is not None
     at = region.daemon.log_file.stat().st_size
+    LIVING.let_go(region.daemon)  # it may end
     disk.fill(pid)
     try:
         note(f"full ({disk.kind})")
@@ -207,8 +206,7 @@ def fill_disk(scene: Scene, step: Step, note: Note) -> None:
     finally:
         disk.empty(region.daemon.pid())
     note(f"room again; the daemon {'runs' if region.daemon.pid() == pid else 'has ended'}")
-    if region.daemon.pid() is None:
-        region.start()
+    region.start()
     _heard_again(scene, step.place, note)
 
 
@@ -221,7 +219,7 @@ def pile_up(scene: Scene, step: Step, note: Note) -> None:
     with scene.bursts(author) as bursts:
         made = bursts.create(step.amount // 2)
         note(f"{len(made)} topics made")
-        patience = 120 + step.amount / 100
+        patience = WAIT_S + step.amount / 100
         scene.until(lambda: scene.arrived(step.place) >= before + len(made), "they are in its topic", patience)
         gone = bursts.delete(made)
         waiting = len(made) + gone

@@ -21,9 +21,10 @@ from syncer.admin.topics import ClustersProbe
 from syncer.conflict.guards import Topics
 from syncer.model import MetaPath
 from syncer.paths import namespace_path, tenant_of, tenant_path
+from syncer.waiting import wait_until
 from tests.conftest import require
 from tests.fleet.three_clusters import APART, EAST, EUROPE, SHARED, TOPIC_POLICIES, WEST, Fleet, fleet_of
-from tests.support.synced import Side, eventually
+from tests.support.synced import Side
 
 LONG: Final = os.environ.get("TEST_FORM") == "long"
 EDITING_S: Final = 120.0 if LONG else 20.0
@@ -31,8 +32,6 @@ PACE_S: Final = 0.05
 _REMOVED: Final = 0.3
 """How often a policy of a topic that is set is removed."""
 RACED: Final = 200 if LONG else 40
-
-pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +115,7 @@ def _lose_a_part(fleet: Fleet, edit: Callable[[int], None], number: int) -> None
         fleet.sides[side].region.stop()
     for more in range(20):
         edit(number + 1 + more)
-    eventually(fleet.sides[EAST].region.quiet, "the east has told its edits")
+    wait_until(fleet.sides[EAST].region.quiet, "the east has told its edits")
     for side in away:
         fleet.skip_bus(side)
         fleet.sides[side].region.start()
@@ -155,7 +154,7 @@ def test_concurrent_edits_of_one_topic_end_with_one_value_and_each_loser_is_kept
         told = {fleet.topic_policy(side, topic, "ttl") for side in fleet.sides}
         return len(told) == 1 and all(side.region.quiet() for side in fleet.sides)
 
-    eventually(settled, "one value everywhere")
+    wait_until(settled, "one value everywhere")
     stands = fleet.topic_policy(fleet.sides[EAST], topic, "ttl")
     assert stands in last.values(), "the last edit of one of them has won"
     fleet.policies[topic, "ttl"] = stands
@@ -174,10 +173,10 @@ def test_a_namespace_that_goes_goes_wherever_it_was(fleet: Fleet) -> None:
         fleet.settle(f"{name} is there")
         path = namespace_path(*name.split("/"))
         for each in fleet.carriers(path):
-            eventually(partial(_brokers_know, each, name), f"the brokers know {name}")
+            wait_until(partial(_brokers_know, each, name), f"the brokers know {name}")
             assert anyio.run(_topics_below, each, path) is Topics.NONE, "they serve it or not: it has no topics"
         fleet.drop_namespace(side, name)
-        eventually(partial(_nowhere, fleet, path), f"{path} is gone")
+        wait_until(partial(_nowhere, fleet, path), f"{path} is gone")
 
 
 def _brokers_know(side: Side, namespace: str) -> bool:
@@ -200,7 +199,7 @@ def test_peers_say_what_they_have_in_common(fleet: Fleet) -> None:
     for side in fleet.sides:
         peers = side.region.command("status")["peers"]
         assert {each["region"] for each in peers} == {each.region.name for each in fleet.sides} - {side.region.name}
-    eventually(partial(_all_equal, fleet.sides[EUROPE]), "Europe compares what it carries, and finds all peers equal")
+    wait_until(partial(_all_equal, fleet.sides[EUROPE]), "Europe compares what it carries, and finds all peers equal")
 
 
 def _all_equal(side: Side) -> bool:

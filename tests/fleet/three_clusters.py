@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,12 +21,12 @@ import anyio
 from deploy.lab import rest
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
-from deploy.lab.waiting import wait_for
 from syncer.config import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import kind_at, namespace_path, tenant_of, tenant_path
 from syncer.stores.contract import Put
+from syncer.waiting import wait_until
 from tests.support.synced import Side, bus_topic
 
 EAST, WEST, EUROPE = 0, 1, 2
@@ -48,7 +47,6 @@ SHARED, APART = "shared-sea", "apart"
 """A tenant that all three carry, and one that Europe does not."""
 _CARRIED: Final = ([f"{SHARED}/*", f"{APART}/*"], [f"{SHARED}/*", f"{APART}/*"], [f"{SHARED}/*"])
 """Whose topic policies each side carries."""
-SETTLED_S: Final = 90.0
 
 Setting = tuple[MetaPath, str]
 """A field of what stands at a path."""
@@ -227,16 +225,12 @@ class Fleet:
 
     def settle(self, what: str) -> None:
         """Wait until all regions are quiet, and each pair holds alike what both of them carry."""
-        if wait_for(self._equal, deadline_s=SETTLED_S) is None:
-            raise AssertionError(f"not equal within {SETTLED_S:g} s: {what}: {[*self.differing(), *self.lost()][:5]}")
+        wait_until(self._equal, f"equal: {what}", shown=lambda: [*self.differing(), *self.lost()][:5])
 
     def _equal(self) -> bool:
         if not all(side.region.quiet() for side in self.sides):
             return False
-        equal = not self.differing() and not self.lost()
-        if not equal:
-            time.sleep(1)  # each look reads three stores, and the topics of their policies
-        return equal
+        return not self.differing() and not self.lost()
 
     def differing(self) -> list[str]:
         """Paths of the tenants that two regions carry and do not hold alike."""

@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from syncer.waiting import WAIT_S, until
 from tests.golden import product
 from tests.golden.product import MetaPath, Outgoing
 from tests.shell.on_bus import Bystander, change, distinct_changes_on
-from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, locked, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, locked, path_of, tenant
 
 FOLDER: Final = "databases"
 CLOCK: Final = "clock_ms"
@@ -35,7 +36,7 @@ def sites(folder: Path, scene: str, ahead_ms: int = 0) -> dict[str, Site]:
 
 
 def _rows(database: Path, query: str) -> int:
-    with closing(sqlite3.connect(database, timeout=10)) as db:
+    with closing(sqlite3.connect(database, timeout=WAIT_S)) as db:
         return int(db.execute(query).fetchone()[0])
 
 
@@ -127,7 +128,7 @@ PLAYS: Final = {BUSY: play_busy, REBUILDING: play_rebuilding}
 
 def dumped(database: Path) -> str:
     """A database as SQL, with the two marks that SQLite's own dump leaves out."""
-    with closing(sqlite3.connect(database, timeout=10)) as db:
+    with closing(sqlite3.connect(database, timeout=WAIT_S)) as db:
         marks = [f"PRAGMA {name} = {db.execute(f'PRAGMA {name}').fetchone()[0]};" for name in MARKS]
         return "\n".join([*marks, *db.iterdump(), ""])
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 
+from syncer.waiting import WAIT_S
 from tests.golden.compatibility import breaking
 from tests.suites import REPOSITORY
 
@@ -28,7 +29,7 @@ AGREED: Final = frozenset(
 def git(folder: Path, *words: str) -> str:
     """What git says; nothing where it has no answer."""
     try:
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=WAIT_S)
     except FileNotFoundError:
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from syncer.waiting import WAIT_S, until
 from tests.golden import files, product, scenes
 from tests.golden.product import MetaPath
-from tests.shell.region import TOPIC, Site, active, equal, path_of, tenant, until
+from tests.shell.region import TOPIC, Site, active, equal, path_of, tenant
 
 RELEASES = [each for each in sorted(Path(__file__).parent.iterdir()) if (each / scenes.FOLDER).is_dir()]
 
@@ -107,7 +108,7 @@ def test_a_daemon_refuses_a_database_of_a_newer_revision_and_changes_nothing(
     config = east.folder / "syncer.yaml"
     config.write_text(east.dumped(), encoding="utf-8")
     program = [sys.executable, "-c", "from syncer.cli.main import main; main()", "--config", str(config), "run"]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert done.returncode == product.DISPOSITIONS[product.StateForeign].exit_code, done.stderr
     assert "schema revision 9999, which this version does not know" in done.stderr
     assert "Start the version that wrote it, or a newer one." in done.stderr

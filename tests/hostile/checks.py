@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from syncer.model import MetaPath
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import until
 from tests.hostile.group import NAMES, Group, Member, conflicts_of, same
-from tests.shell.region import until
 
 MEMORY_MIB: Final = 384
 """Bound of the resident memory of one daemon; one that has just started takes about 110."""
 SHOWN: Final = 80
 """Characters of a path."""
-SETTLED_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ async def all_well(group: Group, before: dict[str, Standing], *, renews: bool) -
     """
     began_ms = wall_clock_ms()
     if renews:
-        await until(lambda: all(map(_is_whole, group)), "nothing is rebuilt", SETTLED_S)
+        await until(lambda: all(map(_is_whole, group)), "nothing is rebuilt", needs=group)
     await honest_writes_arrive(group)
     await roots_are_equal(group, began_ms)
     for member in group:
@@ -101,24 +99,11 @@ async def honest_writes_arrive(group: Group) -> None:
 
 
 async def _until_everywhere(group: Group) -> None:
-    def all_have_it() -> bool:
-        _check_alive(group)
-        return not any(_missing(group))
+    def missing() -> str:
+        paths = sorted(set(_missing(group)))
+        return f"{len(paths)} are not: {', '.join(path[:SHOWN] for path in paths[:5])}"
 
-    deadline = time.monotonic() + SETTLED_S
-    try:
-        await until(all_have_it, "every honest write is everywhere", SETTLED_S)
-    except AssertionError:
-        if time.monotonic() < deadline:
-            raise
-        missing = sorted(set(_missing(group)))
-        text = ", ".join(path[:SHOWN] for path in missing[:5])
-        raise AssertionError(f"{len(missing)} honest paths are not everywhere after {SETTLED_S:g} s: {text}") from None
-
-
-def _check_alive(group: Group) -> None:
-    for member in group:
-        assert not member.ended(), member.ended()
+    await until(lambda: not any(_missing(group)), "every honest write is everywhere", needs=group, shown=missing)
 
 
 def _missing(group: Group) -> Iterator[MetaPath]:
@@ -141,7 +126,6 @@ async def roots_are_equal(group: Group, since_ms: int) -> None:
     """Every pair of regions finds its digest trees equal, by heartbeats sent after this moment."""
 
     def equal() -> bool:
-        _check_alive(group)
         for member in group:
             found = member.report().get("comparisons", {})
             for peer in set(NAMES) - {member.name}:
@@ -150,4 +134,4 @@ async def roots_are_equal(group: Group, since_ms: int) -> None:
                     return False
         return True
 
-    await until(equal, "all roots are equal", SETTLED_S)
+    await until(equal, "all roots are equal", needs=group)

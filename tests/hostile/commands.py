@@ -9,11 +9,10 @@ from typing import Final
 
 from syncer.cli.main import main
 from syncer.cli.tree import LateCommands
+from syncer.waiting import until
 from tests.hostile.daemon import LOADED
-from tests.shell.region import until
 from tests.support.forked import leashed, say_into
 
-COMMAND_S: Final = 60.0
 _numbers: Final = itertools.count(1)
 _COMMANDS: Final = dict(LateCommands())
 """All of them, loaded once, before processes are forked that call them."""
@@ -27,12 +26,12 @@ async def run(folder: Path, *words: str) -> tuple[int, str]:
         *words: Behind ``syncer``.
 
     Raises:
-        AssertionError: It showed a traceback, or did not end.
+        AssertionError: It showed a traceback.
     """
     output = folder / f"command-{next(_numbers)}.txt"
     process = leashed(_main, words, str(output), loaded=LOADED)
     try:
-        await until(lambda: process.exitcode is not None, f"'syncer {' '.join(words)[:100]}' ends", COMMAND_S)
+        await until(lambda: process.exitcode is not None, f"'syncer {' '.join(words)[:100]}' ends")
     finally:
         process.kill()
         process.join()

@@ -23,9 +23,11 @@ from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract.identity import Identity
 from syncer.state.views.summaries import DeadLetterSummary
+from syncer.waiting import WAIT_S, until
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
-from tests.shell.region import Site, heard, path_of, tenant, until
+from tests.shell.region import Site, heard, path_of, tenant
+from tests.support.forked import last_lines
 
 NAMES: Final = ("east", "north", "west")
 BUS_FILE: Final = "bus.db"
@@ -35,9 +37,6 @@ USUAL: Final = {
     "limits": {"tombstone_grace": "1s"},
     "peers": {"silence": "5min"},
 }
-START_S: Final = 90.0
-ENDS_S: Final = 10.0
-LOST_S: Final = 180.0
 RECENT: Final = 500
 """Messages of the bus that are looked through for some that were just published."""
 KIBIBYTE: Final = 1024
@@ -58,21 +57,15 @@ class Member(Site):
         if self.api_port is None:
             (self.api_port,) = free_ports(1)
         api = {"enabled": True, "listen": f"{HOST}:{self.api_port}"}
-        self.file.write_text(self.dumped(api=api, **overrides), encoding="utf-8")
-        self.file.chmod(0o600)
+        self.write_file(api=api, **overrides)
         self.running_as = daemon.start(self.file, self.log)
 
     def kill(self) -> None:
         """End the process at whatever instruction it is."""
         if self.running_as is not None:
             self.running_as.kill()
-            self.running_as.join(ENDS_S)
+            self.running_as.join(WAIT_S)
             self.running_as = None
-
-    @property
-    def log(self) -> Path:
-        """What its daemon has said."""
-        return self.folder / "daemon.log"
 
     @property
     def pid(self) -> int:
@@ -80,11 +73,6 @@ class Member(Site):
         assert self.running_as is not None
         assert self.running_as.pid is not None
         return self.running_as.pid
-
-    @property
-    def file(self) -> Path:
-        """Its configuration."""
-        return self.folder / "syncer.yaml"
 
     @property
     def identity(self) -> Identity:
@@ -103,13 +91,15 @@ class Member(Site):
         found: list[DeadLetterSummary] = self.ask(lambda views: views.quarantine(LOOKED_AT, after))
         return found
 
-    def ended(self) -> str:
-        """How its daemon has ended, with the last of its log; empty: it runs."""
+    def ended(self) -> str | None:
+        """Return how its daemon ended, with the end of its log; ``None`` while it runs."""
         assert self.running_as is not None
-        if self.running_as.is_alive():
-            return ""
-        last = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-        return f"the daemon of {self.name} has ended with {self.running_as.exitcode}: {''.join(last)[-400:]}"
+        status = self.running_as.exitcode
+        return None if status is None else f"status {status}; its log ({self.log}):\n{self.last_words()}"
+
+    def last_words(self) -> str:
+        """Return the last lines of its daemon's log."""
+        return last_lines(self.log)
 
     async def command(self, *words: str, status: int = ExitCode.DONE) -> str:
         """Give a command as its operator does; what it wrote.
@@ -179,14 +169,15 @@ class Group:
             member.start()
         for member in self:
             await self.until_active(member)
-        await until(lambda: all(len(heard(member)) >= len(NAMES) - 1 for member in self), "all are heard", START_S)
+        await until(lambda: all(len(heard(member)) >= len(NAMES) - 1 for member in self), "all are heard", needs=self)
         paths = self.write_everywhere()
-        await until(lambda: all(member.get(path) for member in self for path in paths), "writes arrive", START_S)
+        await until(lambda: all(member.get(path) for member in self for path in paths), "writes arrive", needs=self)
         self.unsettled.clear()
 
     async def until_active(self, member: Member) -> None:
         """Wait until a daemon that was started has read its store."""
-        await until(partial(_is_active, member), f"{member.name} is active", START_S)
+        making = (StateForeign, StateUnavailable)  # the schema is being made
+        await until(partial(_is_active, member), f"{member.name} is active", needs=(member,), passing=making)
 
     def lose_database(self, member: Member) -> None:
         """Kill a daemon, and start it with a sidecar database that knows nothing."""
@@ -265,7 +256,7 @@ class Group:
         try:
             for path in paths:
                 self.write(author, path, tenant("lost"))
-            await until(lambda: all(map(other.get, paths)), f"{other.name} has what {author.name} wrote", LOST_S)
+            await until(lambda: all(map(other.get, paths)), f"{other.name} has what {author.name} wrote", needs=self)
             assert not any(map(robbed.get, paths))
             assert self._remove(paths) >= count, "nothing was lost, so nothing can be healed"
         finally:
@@ -275,7 +266,7 @@ class Group:
     def _remove(self, paths: Sequence[MetaPath]) -> int:
         """Delete the messages of these paths from the bus; how many there were."""
         names = {path.rpartition("/")[2] for path in paths}
-        with closing(sqlite3.connect(self.bus_file, timeout=10)) as db, db:
+        with closing(sqlite3.connect(self.bus_file, timeout=WAIT_S)) as db, db:
             latest = "SELECT id, properties FROM message ORDER BY id DESC LIMIT ?"
             rows = db.execute(latest, (RECENT + 2 * len(paths),)).fetchall()
             found = [(number,) for number, properties in rows if _named(bytes(properties)) in names]
@@ -304,11 +295,7 @@ def same(path: MetaPath, one: bytes | None, other: bytes | None) -> bool:
 
 
 def _is_active(member: Member) -> bool:
-    assert not member.ended(), member.ended()
-    try:
-        return (bool(member.shared) or member.database.exists()) and member.identity.first_scan_done
-    except (StateForeign, StateUnavailable):  # the schema is being made
-        return False
+    return (bool(member.shared) or member.database.exists()) and member.identity.first_scan_done
 
 
 def conflicts_of(members: Sequence[Member], path: MetaPath) -> list[bytes]:

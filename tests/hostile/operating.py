@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
+from deploy.lab.process import freeze
 from syncer.bus.wire.fields import NUMBERS
 from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason
@@ -19,10 +20,11 @@ from syncer.dispositions import ExitCode
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.model import MetaPath, Region
 from syncer.paths import CLUSTERS
+from syncer.waiting import until
 from tests.hostile.group import Member, conflicts_of
 from tests.hostile.saying import make, topic
 from tests.hostile.scene import Scene
-from tests.shell.region import NAMESPACE, TENANT, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, path_of, tenant
 
 PLANTED: Final = "planted-secret"
 MANY: Final = 60
@@ -48,9 +50,7 @@ async def stopped(member: Member) -> AsyncIterator[None]:
     files = [file for file in (member.database, member.store_file) if file.exists()]
 
     def stands_between_transactions() -> bool:
-        os.kill(member.pid, signal.SIGSTOP)
-        while not _stands(member.pid):
-            pass  # the kernel stops one thread after the other
+        freeze(member.pid)
         if not any(map(_locked, files)):
             return True
         os.kill(member.pid, signal.SIGCONT)
@@ -61,12 +61,6 @@ async def stopped(member: Member) -> AsyncIterator[None]:
         yield
     finally:
         os.kill(member.pid, signal.SIGCONT)
-
-
-def _stands(pid: int) -> bool:
-    """Whether every thread of a process has stopped."""
-    states = [file.read_text(encoding="ascii") for file in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
 
 
 def _locked(file: Path) -> bool:

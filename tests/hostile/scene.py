@@ -11,15 +11,14 @@ from syncer.bus.wire.codec import encode
 from syncer.bus.wire.messages import Control, ControlAction, Heartbeat, Said
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Seen
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import until
 from tests.hostile.attack import Who
 from tests.hostile.attacker import Attacker
 from tests.hostile.checks import Standing
 from tests.hostile.group import Group, Member
 from tests.shell.on_bus import change, heartbeat
-from tests.shell.region import path_of, tenant, until
+from tests.shell.region import path_of, tenant
 
-SEEN_S: Final = 180.0
-"""A bound on hanging: how soon a group is well again on a busy machine is nothing that an attack decides."""
 REFUSED: Final = ("refused.signature-invalid", "refused.speaks-for-another")
 OWN: Final = "north"
 """The region whose key an attacker has, where each has one."""
@@ -133,7 +132,7 @@ class Scene:
 
     async def until(self, condition: Callable[[], object], what: str) -> None:
         """Poll until the condition holds."""
-        await until(condition, what, SEEN_S)
+        await until(condition, what, needs=self.group)
 
     async def set_aside(self, code: str = "") -> None:
         """East keeps a message of this attack aside, by this code; by whatever code when none is given."""

@@ -23,12 +23,12 @@ from syncer.cli.main import app
 from syncer.ledgers.paths import ledger_path
 from syncer.ledgers.recurring.service import IN_DANGER, TROUBLED
 from syncer.state.contract.work.ledger_audits import LedgerAuditRow
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.ledgers.test_answers import asked_of
 from tests.spark.stores import kazoo
 from tests.support.api_tokens import made
 from tests.support.stored_ledgers import StoredLedgers
-from tests.support.synced import eventually
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
 
@@ -96,24 +96,24 @@ def test_what_is_lost_and_found_again_is_told_and_kept(pulsar_pair: PulsarPair, 
     path = f"/ledgers/{ledger_path(LOST)}"
     value = StoredLedgers().ledger(LOST, (1, 1, 1), (0, ["no.bookie.example:3181"])).values[path]
     with audited(pulsar_pair, tmp_path, port) as region:
-        eventually(lambda: len(kept(region)) == 1, "the first audit is taken at once")
+        wait_until(lambda: len(kept(region)) == 1, "the first audit is taken at once")
         assert kept(region)[0].whole
         assert IN_DANGER not in conditions(region)
         with kazoo(str(pulsar_pair.clusters["us-east"].store_config["hosts"])) as zookeeper:
             zookeeper.create(path, value, makepath=True)
             try:
-                eventually(lambda: "lab: 1 ledgers have entries" in conditions(region).get(IN_DANGER, ""), "it is told")
-                eventually(lambda: measured(port, 'ledger_findings{code="entries-lost"}') == 1, "it is measured")
+                wait_until(lambda: "lab: 1 ledgers have entries" in conditions(region).get(IN_DANGER, ""), "it is told")
+                wait_until(lambda: measured(port, 'ledger_findings{code="entries-lost"}') == 1, "it is measured")
                 region.kill()
                 before = kept(region)
                 region.start()
-                eventually(lambda: IN_DANGER in conditions(region), "it stands after a kill")
+                wait_until(lambda: IN_DANGER in conditions(region), "it stands after a kill")
                 assert kept(region)[-1].id <= before[0].id, "what was kept stays"
             finally:
                 zookeeper.delete(path)
-        eventually(lambda: IN_DANGER not in conditions(region), "it is over with the next audit")
-        eventually(lambda: measured(port, 'ledger_findings{code="entries-lost"}') == 0, "by the metrics, too")
-        eventually(lambda: len(kept(region)) == 3, "as many are kept as shall be")
+        wait_until(lambda: IN_DANGER not in conditions(region), "it is over with the next audit")
+        wait_until(lambda: measured(port, 'ledger_findings{code="entries-lost"}') == 0, "by the metrics, too")
+        wait_until(lambda: len(kept(region)) == 3, "as many are kept as shall be")
         taken = [each.taken_ms for each in kept(region)]
         assert min(new - old for new, old in pairwise(taken)) >= EVERY_S * 1000
         assert measured(port, "ledger_audited_clusters") == 1
@@ -123,7 +123,7 @@ def test_what_is_lost_and_found_again_is_told_and_kept(pulsar_pair: PulsarPair, 
 def test_an_audit_that_takes_too_long_is_said(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     with audited(pulsar_pair, tmp_path, port, time_limit="1s", max_reads_per_s=1) as region:
-        eventually(lambda: "could not be audited within 1 s" in conditions(region).get(TROUBLED, ""), "it is said")
+        wait_until(lambda: "could not be audited within 1 s" in conditions(region).get(TROUBLED, ""), "it is said")
         assert kept(region) == []
         assert measured(port, "ledger_audit_troubled") == 1
 
@@ -134,7 +134,7 @@ def test_who_asks_from_afar_is_told_the_same(pulsar_pair: PulsarPair, tmp_path: 
     topic = cluster.topic()
     cluster.fill(topic)
     with audited(pulsar_pair, tmp_path, port) as region:
-        eventually(lambda: len(kept(region)) >= 2, "two are taken")
+        wait_until(lambda: len(kept(region)) >= 2, "two are taken")
 
         def asked(*words: str) -> tuple[int, Any, Any]:
             command = ["ledgers", *words, "--cluster", "lab"]

@@ -25,13 +25,13 @@ from syncer.migration.running.former import FormerValues
 from syncer.migration.running.guard import Guard
 from syncer.migration.running.look_ahead import LookAhead
 from syncer.migration.running.report import FlipReport
+from syncer.waiting import WAIT_S
 from tests.migration.flips import MemoryJournal
 from tests.real.migrations import BLUE, GREEN
 
 TIMING: Final = FlipTiming(check_period_s=2.0, window_s=1.4)
 LOADED_S: Final = 6.0
 """For so long clients work before their namespace is moved, and after."""
-_SETTLED_S: Final = 45.0
 
 
 class FlippedPair:
@@ -89,7 +89,7 @@ class FlippedPair:
             traffic.gaps_from_now()
             report = await flip.flip([namespace])
             await anyio.sleep(LOADED_S)
-            account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+            account = await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
         ill = deadlocked(await examination.look())
         assert not ill, ([each.words for each in ill], report, account)
         return report, account

@@ -27,6 +27,7 @@ from syncer.migration.running.former import FormerValues, Setting
 from syncer.migration.scope import MigrationBounds, MigrationScope, Overrides
 from syncer.migration.topics import READ
 from syncer.replacing import replace
+from syncer.waiting import WAIT_S, WaitTimedOut, until
 from tests.conftest import PulsarPair
 from tests.migration.controllers import MemoryRecord
 from tests.migration.flips import Killed, MemoryJournal
@@ -34,9 +35,6 @@ from tests.migration.flips import Killed, MemoryJournal
 BLUE: Final = "us-east"
 GREEN: Final = "us-west"
 BOUNDS: Final = MigrationBounds(drain_s=60, soak_s=3)
-_POLL_S: Final = 0.2
-_PATIENCE_S: Final = 120.0
-"""How long nothing may happen while something is waited for."""
 _UNMARKED_S: Final = 15.0
 _SHOWN: Final = 30
 _TOLD: Final = 300
@@ -148,7 +146,7 @@ class RealMigration:
                 await during()
                 if killed:
                     self._set_dead(dead=True)
-                    await anyio.sleep(_PATIENCE_S)
+                    await anyio.sleep(WAIT_S)
                 tasks.cancel_scope.cancel()
         except* Killed:
             assert killed
@@ -165,25 +163,29 @@ class RealMigration:
         A busy machine takes its time: as long as the migration goes on, it is waited for.
 
         Raises:
-            AssertionError: It could not, and nothing happened any more; what is seen is told.
+            WaitTimedOut: It could not, and nothing happened any more.
         """
-        happened = len(self.journal.events)
-        with anyio.move_on_after(_PATIENCE_S) as patience:
-            while True:
-                if len(self.journal.events) > happened:
-                    happened = len(self.journal.events)
-                    patience.deadline = anyio.current_time() + _PATIENCE_S
-                with suppress(PreconditionFailed):  # it was not loaded yet
-                    if self.controller is not None:
-                        if await self._heed_deadlock(self.controller):
-                            patience.deadline = anyio.current_time() + _PATIENCE_S
-                        elif holds(self.controller.status()):
-                            return self.controller.status()
-                await anyio.sleep(_POLL_S)
-        assert self.controller is not None
-        for event in self.journal.events[-_SHOWN:]:
-            print({name: str(value)[:_TOLD] for name, value in event.items()})
-        raise AssertionError(f"not in time: {what}; {self.deadlocks=}; {self.controller.status()}")
+
+        found: list[MigrationState] = []
+        happened = 0
+
+        async def moves() -> bool:
+            if self.controller is not None and not await self._heed_deadlock(self.controller):
+                found.extend(filter(holds, [self.controller.status()]))
+            return bool(found) or len(self.journal.events) > happened
+
+        try:
+            while not found:
+                happened = len(self.journal.events)
+                await until(moves, what, passing=PreconditionFailed, shown=self._shown)  # it may not be loaded yet
+        except WaitTimedOut:
+            for event in self.journal.events[-_SHOWN:]:
+                print({name: str(value)[:_TOLD] for name, value in event.items()})
+            raise
+        return found[0]
+
+    def _shown(self) -> object:
+        return self.deadlocks, self.controller.status() if self.controller is not None else None
 
     async def _heed_deadlock(self, controller: Controller) -> bool:
         """Do what the migration says where a broker is deadlocked, which is Pulsar's doing; whether it was so."""
@@ -198,7 +200,7 @@ class RealMigration:
         async def well() -> bool:
             return not deadlocked(controller.status().ill)
 
-        await eventually(well, _POLL_S)
+        await until(well, "no broker is deadlocked")
         run = controller.status().run
         if run.stop is None or run.stop.code != StopCode.DEADLOCKED or run.asked:
             return bool(found)
@@ -300,12 +302,3 @@ def urls_of(pair: PulsarPair, name: str) -> ClusterUrls:
     """Addresses of a cluster of the lab."""
     cluster = pair.clusters[name]
     return ClusterUrls(http=cluster.admin_url, pulsar=cluster.service_url)
-
-
-async def eventually(asked: Callable[[], Awaitable[object]], every_s: float) -> None:
-    """Ask until the answer is something."""
-    with anyio.fail_after(_PATIENCE_S):
-        while True:
-            if await asked():
-                return
-            await anyio.sleep(every_s)

@@ -20,8 +20,9 @@ from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Revision
 from syncer.paths import classify
 from syncer.stores.contract import MetadataStore, Put
+from syncer.waiting import WAIT_S, until
 from tests.shell.on_bus import changes_on
-from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant
 
 FENCE: Final = MetaPath("/pulsar-syncer/east/fence")
 TOPIC: Final = MetaPath("/admin/partitioned-topics/acme/orders/persistent/created")
@@ -39,7 +40,7 @@ def zookeeper_at(hosts: str, name: str) -> dict[str, Any]:
     """A part of a ZooKeeper server for one test; its root is made."""
     root = f"/{name}-{os.getpid()}"
     client = KazooClient(hosts)
-    client.start(timeout=60)
+    client.start(timeout=WAIT_S)
     try:
         client.ensure_path(root)
     finally:
@@ -135,9 +136,11 @@ async def settled(store: MetadataStore, region: str, former: bytes) -> None:
         region: Whose.
         former: The fence as it was brought there.
     """
-    with anyio.fail_after(60):
-        while json.loads(await fence_of(store, region)).get("at") == json.loads(former)["at"]:  # noqa: ASYNC110
-            await anyio.sleep(0.1)
+
+    async def compared_all() -> bool:
+        return bool(json.loads(await fence_of(store, region)).get("at") != json.loads(former)["at"])
+
+    await until(compared_all, f"{region} has compared all of the store")
 
 
 async def flows(moved: MetadataStore, west: Site) -> None:
@@ -145,9 +148,11 @@ async def flows(moved: MetadataStore, west: Site) -> None:
     await put(moved, TENANT, tenant("ops", "night"))
     await until(lambda: west.get(TENANT) == tenant("ops", "night"), "an edit flows from the new store")
     west.writer.put(TOPIC, b'{"partitions":16}')
-    with anyio.fail_after(60):
-        while picture(await held(moved)) != west.picture():  # noqa: ASYNC110 - a store gives no event
-            await anyio.sleep(0.1)
+
+    async def alike() -> bool:
+        return picture(await held(moved)) == west.picture()
+
+    await until(alike, "an edit flows to the new store")
 
 
 def published_by(region: str, bus_file: Path) -> int:
@@ -158,7 +163,7 @@ def published_by(region: str, bus_file: Path) -> int:
 async def syncer(site: Site, file: Path, *words: str, accept: Collection[int] = (0,)) -> CompletedProcess[bytes]:
     """Run the command line as an operator does, with a configuration of his."""
     command = [sys.executable, "-c", "from syncer.cli.main import main; main()", *words, "-c", str(file)]
-    with anyio.fail_after(60):
+    with anyio.fail_after(WAIT_S):
         done = await anyio.run_process(command, check=False, cwd=site.folder)
     assert done.returncode in accept, (words, done.stdout, done.stderr)
     return done

@@ -20,6 +20,8 @@ from typing import Any, Final, Self
 import pulsar
 from pulsar.exceptions import PulsarException, Timeout
 
+from syncer.waiting import wait_until
+
 SEND_TIMEOUT_MS: Final = 5_000
 _EVERY_S: Final = 0.05
 _TURN_MS: Final = 200
@@ -43,15 +45,14 @@ class OldClient:
         self._process = subprocess.Popen(
             self._command, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        while not self.story()["stored"]:
-            time.sleep(_EVERY_S)
+        wait_until(lambda: self.story()["stored"], "the client has published")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End it."""
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=300)
 
     def story(self) -> dict[str, Any]:
         """What it was given receipts for, what came, and what else it was told, by now."""

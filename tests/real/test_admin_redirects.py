@@ -19,7 +19,7 @@ from syncer.errors import AdminRedirectRefused
 from tests.conftest import require
 from tests.support.tokens import SUPERUSER, Tokens
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper")]
 
 TENANT_ADMIN = "acme-admin"
 """May do everything in its tenant, and may not list the brokers."""

@@ -17,8 +17,9 @@ from syncer.bus.wire.codec import decode
 from syncer.bus.wire.native import SCHEMA_TEXT
 from syncer.errors import BusUnavailable, SubscriptionShared, TransportError
 from syncer.model import MetadataChangeEvent
+from syncer.waiting import WAIT_S, until
 from tests.conftest import PulsarPair
-from tests.contract.bus_suite import eventually, message, numbers, opened, take, until_role
+from tests.contract.bus_suite import message, numbers, opened, take, until_role
 from tests.contract.test_buses import PulsarRig
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
@@ -71,7 +72,7 @@ async def test_messages_of_one_publish_share_entries(rig: PulsarRig) -> None:
             backlogs.add((await bus.position()).backlog)
             return any(backlogs)
 
-        await eventually(backlog_is_known)
+        await until(backlog_is_known, "the backlog is known")
         assert max(filter(None, backlogs)) < 10
         assert numbers(await take(bus, 100)) == list(range(1, 101))
 
@@ -93,7 +94,7 @@ async def test_an_entry_that_was_acknowledged_in_part_is_delivered_again_whole(r
 async def test_a_publisher_never_stands_still(rig: PulsarRig, pulsar_pair: PulsarPair) -> None:
     """The client's ``flush_async`` held Python's lock while it waited for the producer's: now and then for ever."""
     words = [pulsar_pair.clusters["us-east"].service_url, rig.topic, "8"]
-    with anyio.fail_after(100):
+    with anyio.fail_after(WAIT_S):
         done = await anyio.run_process([sys.executable, "-m", "tests.support.publisher", *words])
     assert int(done.stdout) > 0
 
@@ -103,7 +104,7 @@ async def test_events_cross_between_regions_within_moments(rig: PulsarRig) -> No
     async with opened(east, west):
         await east.publish([message(1)])
         deliveries = west.receive()
-        with anyio.fail_after(60):
+        with anyio.fail_after(WAIT_S):
             await west.acknowledge(await anext(deliveries))
             for number in range(2, 12):
                 await east.publish([message(number)])
@@ -160,7 +161,7 @@ async def test_a_killed_broker_costs_nothing_but_time(rig: PulsarRig, pulsar_pai
                 return False
             return True
 
-        await eventually(published)
+        await until(published, "it is published")
         await until_role(bus, Role.ACTIVE)
         got: list[int] = []
 
@@ -171,7 +172,7 @@ async def test_a_killed_broker_costs_nothing_but_time(rig: PulsarRig, pulsar_pai
                 return False
             return 4 in got
 
-        await eventually(received)
+        await until(received, "all is received")
     assert list(dict.fromkeys(got)) == [1, 2, 3, 4]
 
 
@@ -186,7 +187,7 @@ async def test_a_holder_that_stops_answering_loses_the_lock_and_gets_it_back_lat
         await until_role(bus, Role.ACTIVE)
         await bus.publish([message(1)])
         deliveries = bus.receive()
-        with anyio.fail_after(60):
+        with anyio.fail_after(WAIT_S):
             await anext(deliveries)  # and its reader is busy with it when the lock goes
         roles: list[Role] = []
 
@@ -201,20 +202,20 @@ async def test_a_holder_that_stops_answering_loses_the_lock_and_gets_it_back_lat
             async def standby() -> bool:
                 return roles[-1:] == [Role.STANDBY]
 
-            await eventually(standby)
+            await until(standby, "it stands by")
 
             async def consumer_gone() -> bool:
                 stats = await east.stats(rig.topic) or {}
                 return not stats["subscriptions"]["pulsar-syncer"]["consumers"]
 
-            await eventually(consumer_gone)  # or it would starve the next holder's consumer
+            await until(consumer_gone, "its consumer is gone")  # or it would starve the next holder's consumer
             await east.delete_topic(lock, force=True)
 
             async def active() -> bool:
                 return roles[-1:] == [Role.ACTIVE]
 
-            await eventually(active)
-            with anyio.fail_after(60):
+            await until(active, "it is active")
+            with anyio.fail_after(WAIT_S):
                 assert numbers((await anext(deliveries)).messages) == [1]  # unacknowledged: it comes again
             tasks.cancel_scope.cancel()
 

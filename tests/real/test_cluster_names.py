@@ -8,8 +8,9 @@ import pytest
 
 from deploy.lab.region import LabRegion
 from syncer.paths import namespace_path
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+from tests.support.synced import BOTH, Side, Synced, bus_topic
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow]
 
@@ -44,16 +45,16 @@ def test_what_brokers_write_names_clusters_as_each_side_knows_them(pair: Synced)
     declared = west.get("clusters/us-west")
     east.send("PUT", "clusters/pacific", declared)
     east.send("PUT", f"tenants/{TENANT}", {"adminRoles": ["first"], "allowedClusters": BY_GROUP})
-    eventually(lambda: west.roles(TENANT) == ["first"], "the tenant in us-west")
+    wait_until(lambda: west.roles(TENANT) == ["first"], "the tenant in us-west")
     assert sorted(west.get(f"tenants/{TENANT}")["allowedClusters"]) == list(BOTH)
     east.send("PUT", f"namespaces/{SPACE}", {"replication_clusters": BY_GROUP})
-    eventually(lambda: clusters_of(west) == list(BOTH), "the namespace in us-west, by its brokers' names")
+    wait_until(lambda: clusters_of(west) == list(BOTH), "the namespace in us-west, by its brokers' names")
     west.send("POST", f"namespaces/{SPACE}/messageTTL", 77)
-    eventually(lambda: east.policy(SPACE, "message_ttl_in_seconds") == 77, "an edit by us-west's broker")
+    wait_until(lambda: east.policy(SPACE, "message_ttl_in_seconds") == 77, "an edit by us-west's broker")
     assert clusters_of(east) == BY_GROUP
     west.send("POST", f"namespaces/{SPACE}/dispatchRate", {"dispatchThrottlingRateInMsg": 9, "ratePeriodInSecond": 1})
     path = namespace_path(*SPACE.split("/"))
-    eventually(
+    wait_until(
         lambda: set(east.policy(SPACE, "topicDispatchRate")) == {"pacific"}, "a rate of the cluster that wrote it"
     )
     assert set(west.policy(SPACE, "topicDispatchRate")) == {"us-west"}

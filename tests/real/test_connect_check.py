@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from syncer.waiting import WAIT_S
 from tests.conftest import PulsarPair
 
 pytestmark = pytest.mark.real("pulsar")
@@ -47,7 +48,7 @@ def said(file: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
         [sys.executable, "-c", "from syncer.cli.main import main; main()", *arguments, "-o", "json", "-c", str(file)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT_S,
         check=False,
     )
     return done.returncode, json.loads(done.stdout), done.stderr
@@ -61,7 +62,7 @@ def checked(file: Path, timeout_s: int) -> tuple[int, dict[str, str], str]:
 def test_a_dial_asks_for_no_role_and_leaves_no_subscription(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
     topic, lock = (f"persistent://public/default/{name}-{os.getpid()}" for name in ("dial", "lock"))
     file = configuration(tmp_path, pulsar_pair, topic=topic, lock=f'lock_topic = "{lock}"\n')
-    with httpx2.Client(base_url=pulsar_pair.clusters["us-east"].admin_url, timeout=60) as admin:
+    with httpx2.Client(base_url=pulsar_pair.clusters["us-east"].admin_url, timeout=WAIT_S) as admin:
         admin.put(f"/admin/v2/{topic.replace('://', '/')}").raise_for_status()
         assert checked(file, 30)[:2] == (0, {})
         topics = admin.get("/admin/v2/persistent/public/default").json()

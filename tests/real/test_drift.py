@@ -20,9 +20,10 @@ from syncer.bus.wire.messages import Control, Heartbeat, TreeMessage
 from syncer.log import configure
 from syncer.model import MetadataChangeEvent, MetaPath, Stamp
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.support.logs import logging_restored
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -72,7 +73,7 @@ def _quiet_log() -> Iterator[None]:
 def pair(module_pair: Synced) -> Synced:
     """Both daemons running and equal, whatever the test before did to them."""
     module_pair.start()
-    eventually(lambda: settled(module_pair), "both regions are equal, and say so")
+    wait_until(lambda: settled(module_pair), "both regions are equal, and say so")
     return module_pair
 
 
@@ -135,7 +136,7 @@ def test_what_the_topic_has_lost_for_good_reaches_the_other_cluster(pair: Synced
     with pair.zookeeper() as zookeeper:
         for path in kept:
             zookeeper.create(path, value("first"))
-        eventually(lambda: settled(pair) and set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
+        wait_until(lambda: settled(pair) and set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
         pair.west.region.stop()
         for path in updated:
             zookeeper.set(path, value("second"))
@@ -143,11 +144,11 @@ def test_what_the_topic_has_lost_for_good_reaches_the_other_cluster(pair: Synced
             zookeeper.create(path, value("created"))
         for path in deleted:
             zookeeper.delete(path)
-        eventually(
+        wait_until(
             lambda: {event.path for event in pair.changes(pair.west) if event.value != value("first")} >= lost,
             "all changes are in us-west's topic",
         )
-        eventually(pair.east.region.quiet, "all is acknowledged")
+        wait_until(pair.east.region.quiet, "all is acknowledged")
         topic = pair.topic.replace("://", "/")
         pair.west.send("POST", f"{topic}/subscription/{SUBSCRIPTION}/skip_all")
         before = len(pair.messages(pair.west))
@@ -158,9 +159,9 @@ def test_what_the_topic_has_lost_for_good_reaches_the_other_cluster(pair: Synced
     began = time.monotonic()
     pair.west.region.start()
     started = time.monotonic()
-    eventually(lambda: not apart(pair), "the clusters hold the same")
+    wait_until(lambda: not apart(pair), "the clusters hold the same")
     took = time.monotonic() - started
-    eventually(lambda: settled(pair), "both say so")
+    wait_until(lambda: settled(pair), "both say so")
 
     assert [pair.west.roles(path.rpartition("/")[2]) for path in (updated[0], created[0], deleted[0], last)] == [
         ["second"],
@@ -202,8 +203,8 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
     with pair.zookeeper() as zookeeper:
         for path in (here, gone):
             zookeeper.create(path, value("first"))
-        eventually(lambda: {here, gone} <= west.picture().keys(), "both are in us-west")
-        eventually(lambda: settled(pair), "the regions are equal")
+        wait_until(lambda: {here, gone} <= west.picture().keys(), "both are in us-west")
+        wait_until(lambda: settled(pair), "the regions are equal")
         original = west.picture()
         code, equal = west.ask(*with_east)
         assert (code, equal["different"], equal["compared"]) == (0, False, len(original))
@@ -212,7 +213,7 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
         zookeeper.set(here, value("second"))
         zookeeper.create(new, value("new"))
         zookeeper.delete(gone)
-    eventually(lambda: agreed(pair, here, gone, new), "us-west has been told, and writes nothing")
+    wait_until(lambda: agreed(pair, here, gone, new), "us-west has been told, and writes nothing")
     wanted = {("update", here), ("create", new), ("delete", gone)}
     code, found = west.ask(*with_east, "--save", plan)
     assert (code, found["different"]) == (3, True)
@@ -228,7 +229,7 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
     took = time.monotonic() - began
     assert (done["counts"]["applied"], done["undo"], apart(pair)) == (3, undo, set())
     west.command("resume")
-    eventually(lambda: settled(pair), "the regions are equal, and say so")
+    wait_until(lambda: settled(pair), "the regions are equal, and say so")
     assert agreed(pair, here, gone, new), "what the plan has written is what was known: no change of its own"
     assert [row for side in pair.sides for path in (here, gone, new) for row in side.conflicts(path)] == []
 
@@ -236,8 +237,8 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
     assert west.ask("plan", "reverse", plan, "--save", reverse) == (0, None)
     back = west.command("plan", "apply", reverse, "--delete", "--yes")
     assert back["counts"]["applied"] == 3
-    eventually(lambda: east.picture() == original, "what was taken back in us-west is taken back in us-east")
-    eventually(lambda: settled(pair), "and the regions agree")
+    wait_until(lambda: east.picture() == original, "what was taken back in us-west is taken back in us-east")
+    wait_until(lambda: settled(pair), "and the regions agree")
     assert west.picture() == original
     print(f"a plan of 3 among {len(original)} paths, on two live clusters: applied in {took:.1f} s, taken back")
 
@@ -263,8 +264,8 @@ def test_a_tenant_that_was_removed_by_mistake_is_restored_into_both_clusters(pai
     with pair.zookeeper() as zookeeper:
         for topic in topics:
             zookeeper.create(topic, b'{"partitions":4}', makepath=True)
-        eventually(lambda: set(paths) <= pair.west.region.picture().keys(), "all of it is in us-west")
-        eventually(lambda: settled(pair), "the regions are equal")
+        wait_until(lambda: set(paths) <= pair.west.region.picture().keys(), "all of it is in us-west")
+        wait_until(lambda: settled(pair), "the regions are equal")
         original = east.picture()
 
         made = east.command("backup", "create", backup)
@@ -273,8 +274,8 @@ def test_a_tenant_that_was_removed_by_mistake_is_restored_into_both_clusters(pai
 
         for path in reversed(paths):
             zookeeper.delete(path)
-    eventually(lambda: not set(paths) & pair.west.region.entries().keys(), "the mistake is in us-west")
-    eventually(lambda: pair.west.roles(name) is None, "its broker has seen it")
+    wait_until(lambda: not set(paths) & pair.west.region.entries().keys(), "the mistake is in us-west")
+    wait_until(lambda: pair.west.roles(name) is None, "its broker has seen it")
     code, found = east.ask("backup", "diff", backup)
     assert (code, {each["path"] for each in found["operations"]}) == (3, set(paths))
     tried = east.command("backup", "restore", backup, "--tenant", name, "--dry-run")
@@ -284,15 +285,15 @@ def test_a_tenant_that_was_removed_by_mistake_is_restored_into_both_clusters(pai
     done = east.command("backup", "restore", backup, "--tenant", name, "--yes")
     assert done["counts"]["applied"] == len(paths)
     restored = time.monotonic()
-    eventually(lambda: pair.west.region.picture() == east.picture() == original, "it is back in both stores")
+    wait_until(lambda: pair.west.region.picture() == east.picture() == original, "it is back in both stores")
     arrived = time.monotonic()
-    eventually(lambda: all(side.roles(name) == ["ops"] for side in pair.sides), "both brokers have the tenant")
-    eventually(lambda: served(pair, spaces) == {(77, 77)}, "both brokers have its namespaces")
-    eventually(
+    wait_until(lambda: all(side.roles(name) == ["ops"] for side in pair.sides), "both brokers have the tenant")
+    wait_until(lambda: served(pair, spaces) == {(77, 77)}, "both brokers have its namespaces")
+    wait_until(
         lambda: all((side.get(f"{declared}/partitions") or {}).get("partitions") == 4 for side in pair.sides),
         "both brokers have its topics",
     )
-    eventually(lambda: settled(pair), "the regions agree")
+    wait_until(lambda: settled(pair), "the regions agree")
     assert east.ask("backup", "diff", backup)[0] == 0
     print(
         f"a tenant of {len(paths)} resources restored in {restored - began:.1f} s, "

@@ -17,15 +17,16 @@ from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, Sa
 from syncer.model import MetadataChangeEvent, MetaPath, Region, TieOrder
 from syncer.paths import POLICIES, tenant_path
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import tenant as tenant_value
 from tests.support.group_keys import keyring, signing
 from tests.support.region_keys import ring, tables
 from tests.support.scrawling import publish_on_topic
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
 INVENTED: Final = 300
 MUCH: Final = 2**50
@@ -119,8 +120,8 @@ class Lied:
         for side in self.sides.sides:
             for of in BOTH:
                 there = self.named(f"{name}-{of}")
-                eventually(lambda: side.roles(there) == [name], f"{there} is in {side.cluster.name}")  # noqa: B023
-        eventually(lambda: self.equal_since(began_ms), f"{name}: both find their digests equal")
+                wait_until(lambda: side.roles(there) == [name], f"{there} is in {side.cluster.name}")  # noqa: B023
+        wait_until(lambda: self.equal_since(began_ms), f"{name}: both find their digests equal")
         assert not differing((self.sides.east.region, self.sides.west.region))
 
     def equal_since(self, moment_ms: int) -> bool:
@@ -134,10 +135,10 @@ class Lied:
     def forget_a_delete(self, name: str) -> None:
         """A tenant is made and deleted, and in the end nobody remembers it."""
         self.sides.east.send("PUT", f"tenants/{self.named(name)}", tenant())
-        eventually(lambda: self.sides.west.roles(self.named(name)) == [], f"{name} is there")
+        wait_until(lambda: self.sides.west.roles(self.named(name)) == [], f"{name} is there")
         self.sides.east.send("DELETE", f"tenants/{self.named(name)}")
-        eventually(lambda: self.sides.west.roles(self.named(name)) is None, f"{name} is gone")
-        eventually(lambda: not any(self.remembers(side, name) for side in self.sides.sides), f"{name} is forgotten")
+        wait_until(lambda: self.sides.west.roles(self.named(name)) is None, f"{name} is gone")
+        wait_until(lambda: not any(self.remembers(side, name) for side in self.sides.sides), f"{name} is forgotten")
 
     def remembers(self, side: Side, name: str) -> bool:
         """Whether a region knows anything of a tenant, be it that it was deleted."""
@@ -222,20 +223,20 @@ def says_of_living_regions(lied: Lied) -> None:
     )
     shown = {"forget-held", "said-to-be-forgotten", "hearsay-void", "generation-claimed", "database-of-another-region"}
     for side in lied.sides.sides:
-        eventually(lambda: shown <= codes(side), f"{side.cluster.name} shows it")  # noqa: B023
+        wait_until(lambda: shown <= codes(side), f"{side.cluster.name} shows it")  # noqa: B023
     lied.agree("meanwhile")
     assert (database(east), database(west)) == (of_east, of_west)
     lied.say(lied.beat("mars", MARS, reached={of_east: MUCH}))
-    eventually(lambda: database(east) != of_east, "us-east begins anew")
+    wait_until(lambda: database(east) != of_east, "us-east begins anew")
     east.region.command("state", "rebuild", "--without", "mars", "--yes", *WAIT)
-    eventually(lambda: decides(east), "us-east is rebuilt")
+    wait_until(lambda: decides(east), "us-east is rebuilt")
     for side in lied.sides.sides:
         side.region.command("regions", "forget", "mars", "--force", "--yes", *WAIT)
     lied.agree("anew")
     lied.forget_a_delete("doomed")
     began_anew = database(east)
     lied.say(lied.beat(there, of_west, reached={began_anew: MUCH}))
-    eventually(lambda: "database-doubted" in codes(east), "and does so once")
+    wait_until(lambda: "database-doubted" in codes(east), "and does so once")
     assert database(east) == began_anew
     assert lied.pids() == pids, "no daemon was started again"
 
@@ -250,7 +251,7 @@ def says_what_nobody_has(lied: Lied) -> None:
         *(lied.beat(f"invented-{number}", f"{number:032x}") for number in range(INVENTED)),
     )
     for side in lied.sides.sides:
-        eventually(lambda: len(report(side.region)["peers"]) > INVENTED, "the crowd is heard")  # noqa: B023
+        wait_until(lambda: len(report(side.region)["peers"]) > INVENTED, "the crowd is heard")  # noqa: B023
         newcomers = {each["region"] for each in report(side.region)["newcomers"]}
         assert newcomers == {"pluto", "saturn"}, "what would stop changes is held"
     lied.agree("crowded")
@@ -270,7 +271,7 @@ def speaks_as_others(lied: Lied) -> None:
         lied.beat(there, of_west, reached={of_east: MUCH}),
     )
     for side in lied.sides.sides:
-        eventually(lambda: refused(side) == 5, f"{side.cluster.name} refuses all of it")  # noqa: B023
+        wait_until(lambda: refused(side) == 5, f"{side.cluster.name} refuses all of it")  # noqa: B023
         assert IMPOSTOR in codes(side)
     lied.agree("after")
     assert [side.roles(lied.named("keyed-us-west")) for side in lied.sides.sides] == [["keyed"], ["keyed"]]

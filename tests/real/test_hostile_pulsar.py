@@ -11,11 +11,12 @@ import pytest
 from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.region import LabRegion, differing
 from syncer.bus.wire.codec import encode
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import path_of
 from tests.support.scrawling import publish_on_topic, scrawl_on_topic
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+from tests.support.synced import BOTH, Side, Synced, bus_topic
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -67,18 +68,18 @@ def test_messages_that_nobody_can_read_or_store_end_no_daemon(pair: Synced) -> N
         publish_on_topic(service_url, pair.topic, encode(evil(sender=sender)))
         publish_on_topic(service_url, pair.topic, encode(heartbeat("evil", sender=sender)))
     names = pair.make_tenants(5)
-    eventually(lambda: set(names) <= set(pair.west.get("tenants")), "what is honest arrives")
+    wait_until(lambda: set(names) <= set(pair.west.get("tenants")), "what is honest arrives")
     wanted = {"message-unreadable", "payload-invalid"}
-    eventually(lambda: all(codes(side) >= wanted for side in pair.sides), "each is set aside")
+    wait_until(lambda: all(codes(side) >= wanted for side in pair.sides), "each is set aside")
     assert [side.region.daemon.pid() for side in pair.sides] == pids, "no daemon was started again"
     assert pair.west.roles("evil") is None
-    eventually(lambda: same(pair), "both are equal")
+    wait_until(lambda: same(pair), "both are equal")
 
 
 def test_whatever_a_tenant_names_travels_and_both_are_equal(pair: Synced) -> None:
     (tenant,) = pair.make_tenants(1)
     namespace = f"{tenant}/orders"
-    eventually(lambda: pair.west.roles(tenant) is not None, "the tenant is there")
+    wait_until(lambda: pair.west.roles(tenant) is not None, "the tenant is there")
     pair.east.send("PUT", f"namespaces/{namespace}", {"replication_clusters": list(BOTH)})
     topic = f"persistent://{namespace}/{LONG}"
     made = pulsar_admin(pair.east.cluster.admin_url, ["topics", "create-partitioned-topic", topic, "-p", "3"])
@@ -91,13 +92,13 @@ def test_whatever_a_tenant_names_travels_and_both_are_equal(pair: Synced) -> Non
     def partitions(side: Side, name: str) -> object:
         return (side.get(f"persistent/{namespace}/{quote(name)}/partitions") or {}).get("partitions")
 
-    eventually(lambda: partitions(pair.west, LONG) == 3, "700 times é arrive")
-    eventually(lambda: partitions(pair.west, VARIED) == 2, "400 signs arrive")
-    eventually(lambda: set(ODD) <= set(pair.west.get("resourcegroups")), "the resource groups arrive")
+    wait_until(lambda: partitions(pair.west, LONG) == 3, "700 times é arrive")
+    wait_until(lambda: partitions(pair.west, VARIED) == 2, "400 signs arrive")
+    wait_until(lambda: set(ODD) <= set(pair.west.get("resourcegroups")), "the resource groups arrive")
     names = pair.make_tenants(3)
-    eventually(lambda: set(names) <= set(pair.west.get("tenants")), "the others go on")
+    wait_until(lambda: set(names) <= set(pair.west.get("tenants")), "the others go on")
     emoji = "/admin/resourcegroups/😀"
-    eventually(lambda: emoji in set(pair.east.region.holds()), "the one that ZooKeeper refuses is held")
+    wait_until(lambda: emoji in set(pair.east.region.holds()), "the one that ZooKeeper refuses is held")
     pair.west.send("DELETE", f"resourcegroups/{quote('😀')}")
-    eventually(lambda: emoji not in set(pair.east.region.holds()), "and let go when it is gone")
-    eventually(lambda: same(pair), "both are equal")
+    wait_until(lambda: emoji not in set(pair.east.region.holds()), "and let go when it is gone")
+    wait_until(lambda: same(pair), "both are equal")

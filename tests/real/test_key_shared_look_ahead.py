@@ -23,11 +23,12 @@ from syncer.admin.client import AdminClient, AdminSettings
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.former import FormerValues
 from syncer.migration.running.look_ahead import LEAST, LOOK_AHEAD, LookAhead
+from syncer.waiting import starvation, until, wait_until
 from tests.conftest import PulsarPair
 from tests.migration.flips import MemoryJournal
 from tests.real.migrations import GREEN
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(300), pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.slow]
 
 TOPICS: Final = 4
 PER_S: Final = 200
@@ -36,7 +37,6 @@ JOINS: Final = 50
 STAYS_S: Final = 0.5
 STALL_S: Final = 4.0
 """Nothing has come for so long, though hundreds were published."""
-SOON_S: Final = 60.0
 _TURN_MS: Final = 200
 _POLL_S: Final = 0.05
 
@@ -71,9 +71,10 @@ class KeyedTopic:
         consumer, ends = self._subscribe(name), threading.Event()
         thread = self._begin(partial(self._read, consumer, ends))
         time.sleep(STAYS_S)
-        while STAYS_S / 2 < self.still_s < STALL_S:
+        stall_s = STALL_S * starvation.patience()
+        while STAYS_S / 2 < self.still_s < stall_s:
             time.sleep(_POLL_S)
-        if self.still_s >= STALL_S:
+        if self.still_s >= stall_s:
             return False
         ends.set()
         thread.join()
@@ -84,7 +85,8 @@ class KeyedTopic:
         """Whether all has come, once nobody publishes any more."""
         self._publishes.clear()
         self._publisher.join()
-        return until(lambda: len(self.came) == self.stored)
+        wait_until(lambda: len(self.came) == self.stored, f"all of {self.name} has come")
+        return True
 
     def end(self) -> None:
         """End who publishes, and the consumer that has stayed."""
@@ -123,16 +125,6 @@ class KeyedTopic:
                 return
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    """Wait for something; whether it was so in time."""
-    deadline = time.monotonic() + SOON_S
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL_S)
-    return True
-
-
 async def stalled(topics: list[KeyedTopic], prefix: str) -> str:
     """Have consumers join all topics, one after another; the first topic that has not survived one, or nothing."""
     found: list[str] = []
@@ -152,10 +144,11 @@ async def stalled(topics: list[KeyedTopic], prefix: str) -> str:
 
 async def set_to(admin: AdminClient, value: str) -> None:
     """Wait until the broker goes by a value: it hears of it a moment later."""
-    deadline = time.monotonic() + SOON_S
-    while (found := (await admin.configuration())[LOOK_AHEAD]) != value:
-        assert time.monotonic() < deadline, f"it goes by {found}, not by {value}"
-        await anyio.sleep(_POLL_S)
+
+    async def told() -> bool:
+        return (await admin.configuration())[LOOK_AHEAD] == value
+
+    await until(told, f"the broker goes by {value}")
 
 
 async def test_without_look_ahead_no_join_keeps_messages_from_everybody(pulsar_pair: PulsarPair) -> None:
@@ -172,7 +165,7 @@ async def test_without_look_ahead_no_join_keeps_messages_from_everybody(pulsar_p
             assert seen, "the broker does not stall any more: the product need not hold its look-ahead off"
             await look_ahead.hold()
             await set_to(admin, LEAST)
-            assert await anyio.to_thread.run_sync(until, lambda: max(each.still_s for each in topics) < STAYS_S)
+            await until(lambda: max(each.still_s for each in topics) < STAYS_S, "messages come of each topic")
             assert not (again := await stalled(topics, "held-off")), again
             await look_ahead.release()
             await set_to(admin, before)

@@ -16,7 +16,7 @@ from tests.conftest import require
 from tests.versions.__main__ import TABLE
 from tests.versions.jars import ask, class_jars
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # jars are fetched the first time
+pytestmark = pytest.mark.slow
 
 Place = tuple[str, ...]
 

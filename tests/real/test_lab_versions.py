@@ -14,10 +14,10 @@ from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.releases.versions import RELEASES
 from deploy.lab.software import etcd_binary, java
-from deploy.lab.waiting import wait_for
+from syncer.waiting import WAIT_S, wait_until
 from tests.conftest import require
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow]
 
 KINDS = [
     (version, kind)
@@ -35,7 +35,7 @@ def test_a_cluster_keeps_its_namespaces_through_a_kill_and_a_restart(
     cluster = PulsarCluster(tmp_path, ClusterSettings(name="one", version=version, store=kind), leashed=True)
     try:
         cluster.start()
-        with urllib.request.urlopen(f"{cluster.admin_url}/admin/v2/brokers/version", timeout=30) as answer:
+        with urllib.request.urlopen(f"{cluster.admin_url}/admin/v2/brokers/version", timeout=WAIT_S) as answer:
             assert answer.read().decode() == version
         rest.share_namespace([cluster.admin_url], [cluster.name], "sales/orders")
         for end in (cluster.kill, cluster.stop):
@@ -44,6 +44,6 @@ def test_a_cluster_keeps_its_namespaces_through_a_kill_and_a_restart(
                 rest.get(cluster.admin_url)
             cluster.start()
             assert rest.get(f"{cluster.admin_url}/admin/v2/namespaces/sales") == ["sales/orders"]
-            assert wait_for(cluster.healthy, deadline_s=30) is not None, "it cannot produce and consume"
+            wait_until(cluster.healthy, "it can produce and consume")
     finally:
         cluster.stop()

@@ -10,6 +10,7 @@ import pytest
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
+from syncer.waiting import until
 from tests.real.moved_store import (
     BUNDLES,
     FENCE,
@@ -28,9 +29,9 @@ from tests.real.moved_store import (
     syncer,
     zookeeper_at,
 )
-from tests.shell.region import NAMESPACE, Site, heard, until
+from tests.shell.region import NAMESPACE, Site, heard
 
-pytestmark = [pytest.mark.real("etcd", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real("etcd", "zookeeper"), pytest.mark.slow]
 
 
 async def test_a_region_leaves_etcd_and_its_peers_notice_nothing(

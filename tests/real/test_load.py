@@ -27,10 +27,11 @@ from syncer.stores.contract import MetadataStore
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.store import EtcdStore
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.waiting import until
 from tests.conftest import require
 from tests.support.opening import opened
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper")]
 
 MODULAR = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 EXTENSIBLE = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
@@ -80,14 +81,16 @@ def now_ms() -> int:
 
 async def loaded(sources: LoadSources, producer: pulsar.Producer, listener: LoadListener | None = None) -> LoadPicture:
     """Read until the topic's load is seen."""
-    with anyio.fail_after(SEEN_S):
-        while True:
-            await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
-            heard = sources if listener is None else replace(sources, records=await listener.heard())
-            picture = await read_picture(heard, now_ms(), topics=True)
-            if is_loaded(picture):
-                return picture
-            await anyio.sleep(0.5)
+
+    async def seen() -> LoadPicture | None:
+        await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
+        heard = sources if listener is None else replace(sources, records=await listener.heard())
+        picture = await read_picture(heard, now_ms(), topics=True)
+        return picture if is_loaded(picture) else None
+
+    picture: LoadPicture | None = await until(seen, "the topic's load is seen")
+    assert picture is not None
+    return picture
 
 
 async def test_a_cluster_of_the_modular_manager_is_read_whole(tmp_path: Path) -> None:
@@ -186,15 +189,16 @@ async def test_owners_that_the_extensible_manager_keeps_in_the_store_are_read_th
 async def test_a_cluster_of_the_extensible_manager_on_etcd_is_read_at_once(tmp_path: Path) -> None:
     with running(tmp_path, EXTENSIBLE, StoreKind.ETCD) as cluster, sending(cluster) as producer:
         async with AdminClient(settings_of(cluster)) as admin, opened(store_of(cluster)) as store:
-            with anyio.fail_after(SEEN_S):
-                while True:
-                    await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
-                    picture = await read_picture(LoadSources(table="one", calls=admin, store=store), now_ms())
-                    fleet = fleet_of(picture)
-                    seen = fleet.bundles.get(bundle_of(picture)) if picture.namespaces else None
-                    if seen is not None and seen.stats.traffic.rate_in > 0:
-                        break
-                    await anyio.sleep(0.5)
+
+            async def seen() -> LoadPicture | None:
+                await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
+                picture = await read_picture(LoadSources(table="one", calls=admin, store=store), now_ms())
+                found = fleet_of(picture).bundles.get(bundle_of(picture)) if picture.namespaces else None
+                return picture if found is not None and found.stats.traffic.rate_in > 0 else None
+
+            picture: LoadPicture | None = await until(seen, "the bundle's load is seen")
+    assert picture is not None
+    fleet = fleet_of(picture)
     (broker,) = picture.registered
     assert fleet.owners[bundle_of(picture)] == broker
     figures = picture.brokers[broker].figures

@@ -26,9 +26,10 @@ from syncer.inspection.first_contact import plan_of_contact
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.support.logs import logging_restored
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -242,37 +243,37 @@ def test_a_cluster_with_metadata_of_its_own_joins_once_its_plan_is_confirmed(gro
         group.make(side, "same", "same")
     with pair.over_its_topic():
         here.start()
-        eventually(here.quiet, "us-east has published what it holds")
+        wait_until(here.quiet, "us-east has published what it holds")
         before = here.entries(), there.entries()
         there.start()
         wanted = {both: "replaced", theirs: "created", theirs_below: "created"}
-        eventually(lambda: planned(there) == wanted, "the plan is whole")
+        wait_until(lambda: planned(there) == wanted, "the plan is whole")
         shown = there.command("regions", "join")
         assert {each["path"]: each["becomes"] for each in shown["items"]} == wanted
         assert (shown["waits"], shown["created"], shown["replaced"], shown["deleted"]) == (True, 2, 1, 0)
         assert shown["authors"] == {here.name: 3}
         assert shown["sent"] >= 2, "what only us-west has, and what it found before it heard of it"
         later, own = group.make(east, "later"), group.make(west, "own")
-        eventually(lambda: planned(there) == {**wanted, later: "created"}, "the plan grows by what is done there")
-        eventually(lambda: there.status().outbox.depth > shown["sent"], "and by what is done here")
+        wait_until(lambda: planned(there) == {**wanted, later: "created"}, "the plan grows by what is done there")
+        wait_until(lambda: there.status().outbox.depth > shown["sent"], "and by what is done here")
         assert {path: value for path, value in here.entries().items() if path != later} == before[0]
         assert {path: value for path, value in there.entries().items() if path != own} == before[1]
         assert told_by(pair, there) == set()
 
         assert "takes part now" in answer(there.command(*JOIN))
         gained = {mine, mine_below, own, theirs, theirs_below, later}
-        eventually(
+        wait_until(
             lambda: all(gained <= side.region.entries().keys() for side in pair.sides), "what one had, both have"
         )
-        eventually(lambda: set(there.holds()) == {both}, "what differs is held")
+        wait_until(lambda: set(there.holds()) == {both}, "what differs is held")
         assert there.holds()[both].hold.reason is HoldReason.FIRST_CONTACT
         assert [side.roles(group.named("both")) for side in pair.sides] == [["us-east"], ["us-west"]]
         assert answer(there.command(*JOIN)).startswith("1 changes")
-        eventually(lambda: settled(here, there), "both are equal, and say so")
-        eventually(lambda: west.roles(group.named("both")) == ["us-east"], "the broker there serves the group's value")
+        wait_until(lambda: settled(here, there), "both are equal, and say so")
+        wait_until(lambda: west.roles(group.named("both")) == ["us-east"], "the broker there serves the group's value")
         (kept,) = west.conflicts(both)
         assert json.loads(kept.value or b"{}")["adminRoles"] == ["us-west"], "what gave way is kept"
-        eventually(lambda: serve(pair, spaces.values()), "both brokers serve both namespaces")
+        wait_until(lambda: serve(pair, spaces.values()), "both brokers serve both namespaces")
 
 
 def test_a_region_that_leaves_loses_nothing_and_a_new_id_takes_its_place(group: Group) -> None:
@@ -282,43 +283,43 @@ def test_a_region_that_leaves_loses_nothing_and_a_new_id_takes_its_place(group: 
     with pair.over_its_topic():
         start(here, there, north)
         gone = group.make(east, "gone")
-        eventually(lambda: settled(here, there, north), "all three are equal")
+        wait_until(lambda: settled(here, there, north), "all three are equal")
         north.daemon.pause()
         last = group.make(west, "last", "of us-west")
-        eventually(lambda: last in here.entries(), "us-east has the last change of us-west")
-        eventually(there.quiet, "and the topic has it")
+        wait_until(lambda: last in here.entries(), "us-east has the last change of us-west")
+        wait_until(there.quiet, "and the topic has it")
 
         def kept_by_north() -> bool:
             code, said = there.ask(*LEAVE)
             assert code == ExitCode.REFUSED
             return f"{north.name} has" in answer(said)
 
-        eventually(kept_by_north, "leaving is refused, and who lacks the change is named")
+        wait_until(kept_by_north, "leaving is refused, and who lacks the change is named")
         north.daemon.resume()
-        eventually(lambda: all_told(there), "all have told that they have everything")
+        wait_until(lambda: all_told(there), "all have told that they have everything")
 
         def left() -> bool:
             code, _ = there.ask(*LEAVE)
             assert code in {ExitCode.DONE, ExitCode.REFUSED}
             return code == ExitCode.DONE
 
-        eventually(left, "us-west leaves")
-        eventually(lambda: all(last in each.entries() for each in (here, north)), "its last change is not lost")
-        eventually(lambda: all(gone_for(each, there) for each in (here, north)), "the others know")
-        eventually(lambda: report(there)["mode"] == "left", "and so does us-west")
+        wait_until(left, "us-west leaves")
+        wait_until(lambda: all(last in each.entries() for each in (here, north)), "its last change is not lost")
+        wait_until(lambda: all(gone_for(each, there) for each in (here, north)), "the others know")
+        wait_until(lambda: report(there)["mode"] == "left", "and so does us-west")
         said_until_then = told_by(pair, there)
 
         later, local = group.make(east, "later"), group.make(west, "local")
         east.send("DELETE", f"tenants/{group.named('gone')}")
-        eventually(lambda: later in north.entries() and gone not in north.entries(), "the others go on")
-        eventually(lambda: not any(remembers(each, gone) for each in (here, north)), "and wait for it no more")
-        eventually(lambda: settled(here, north), "they are equal")
+        wait_until(lambda: later in north.entries() and gone not in north.entries(), "the others go on")
+        wait_until(lambda: not any(remembers(each, gone) for each in (here, north)), "and wait for it no more")
+        wait_until(lambda: settled(here, north), "they are equal")
         assert there.entries().keys() == {gone, last, local}
         there.stop()
         for file in there.directory.glob("state.db*"):
             file.unlink()
         there.launch()
-        eventually(lambda: "forgotten-here" in codes(there), "its id is refused, with another database too")
+        wait_until(lambda: "forgotten-here" in codes(there), "its id is refused, with another database too")
         with pytest.raises(ServerFailed, match=REFUSED):
             there.command("regions", "join")
         there.stop()
@@ -330,12 +331,12 @@ def test_a_region_that_leaves_loses_nothing_and_a_new_id_takes_its_place(group: 
         assert {each["path"] for each in shown["left"]} == {gone, local}, "what only us-west has would be news"
         west.send("DELETE", f"tenants/{group.named('gone')}")
         anew.start()
-        eventually(lambda: planned(anew) == {later: "created"}, "the plan is whole")
+        wait_until(lambda: planned(anew) == {later: "created"}, "the plan is whole")
         assert local not in here.entries()
         assert "takes part now" in answer(anew.command(*JOIN))
-        eventually(lambda: settled(here, anew, north), "all are equal again")
+        wait_until(lambda: settled(here, anew, north), "all are equal again")
         assert here.entries().keys() == {last, later, local}
-        eventually(lambda: west.roles(group.named("later")) == [], "the broker of us-west serves what it had missed")
+        wait_until(lambda: west.roles(group.named("later")) == [], "the broker of us-west serves what it had missed")
         assert members(here) == {there.name: False, anew.name: True, north.name: True}
 
 
@@ -346,11 +347,11 @@ def test_a_dead_region_is_forgotten_and_nothing_that_was_deleted_rises_again(gro
     with pair.over_its_topic():
         start(here, there, north)
         gone, kept = group.make(east, "gone", "old"), group.make(west, "kept", "old")
-        eventually(lambda: settled(here, there, north), "all three are equal")
+        wait_until(lambda: settled(here, there, north), "all three are equal")
         north.kill()
         east.send("DELETE", f"tenants/{group.named('gone')}")
-        eventually(lambda: west.roles(group.named("gone")) is None, "us-west has deleted it")
-        eventually(lambda: all(kept_for(each, north) for each in (here, there)), "both say who keeps the delete")
+        wait_until(lambda: west.roles(group.named("gone")) is None, "us-west has deleted it")
+        wait_until(lambda: all(kept_for(each, north) for each in (here, there)), "both say who keeps the delete")
         assert remembers(here, gone)
         assert remembers(there, gone)
 
@@ -359,9 +360,9 @@ def test_a_dead_region_is_forgotten_and_nothing_that_was_deleted_rises_again(gro
         assert code == ExitCode.REFUSED
         assert "it is there" in answer(said), "it was heard a moment ago"
         here.command(*forget, "--force")
-        eventually(lambda: not any(remembers(each, gone) for each in (here, there)), "both have dropped the tombstone")
-        eventually(lambda: all(tally(each, "tombstones.dropped") for each in (here, there)), "and have counted it")
-        eventually(lambda: all(gone_for(each, north) for each in (here, there)), "both know that it is gone")
+        wait_until(lambda: not any(remembers(each, gone) for each in (here, there)), "both have dropped the tombstone")
+        wait_until(lambda: all(tally(each, "tombstones.dropped") for each in (here, there)), "and have counted it")
+        wait_until(lambda: all(gone_for(each, north) for each in (here, there)), "both know that it is gone")
 
         there.stop()
         topic = f"{pair.topic.replace('://', '/')}/subscription/pulsar-syncer"
@@ -369,23 +370,23 @@ def test_a_dead_region_is_forgotten_and_nothing_that_was_deleted_rises_again(gro
         old = [event for event in pair.changes(west) if event.stamp.region != there.name]
         assert gone in {event.path for event in old if event.value is not None}
         there.start()
-        eventually(
+        wait_until(
             lambda: tally(there, "ignored.duplicate") >= len(old),
             "us-west is told everything once more, the old value included",
         )
-        eventually(lambda: settled(here, there), "both are equal")
+        wait_until(lambda: settled(here, there), "both are equal")
         assert gone not in there.entries()
 
         group.write_in_north(pair, "gone", "old", "written anew")
         assert group.roles(north, "gone") == ["old", "written anew"]
         north.launch()
-        eventually(lambda: "forgotten-here" in codes(north), "the dead region hears that it was forgotten")
+        wait_until(lambda: "forgotten-here" in codes(north), "the dead region hears that it was forgotten")
         assert report(north)["mode"] == "left"
         with pytest.raises(ServerFailed, match=REFUSED):
             north.command(*JOIN)
         east.send("POST", f"tenants/{group.named('kept')}", tenant("new"))
-        eventually(lambda: west.roles(group.named("kept")) == ["new"], "the others go on")
-        eventually(lambda: settled(here, there), "and agree")
+        wait_until(lambda: west.roles(group.named("kept")) == ["new"], "the others go on")
+        wait_until(lambda: settled(here, there), "and agree")
         for region in (here, there):
             assert region.entries().keys() == {kept}
         assert group.roles(north, "kept") == ["old"], "it stands still"

@@ -18,10 +18,10 @@ from syncer.migration.evidence import ClusterUrls
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.control import examining
 from syncer.migration.running.control.examining import BrokerExamination
+from syncer.waiting import until
 from tests.conftest import PulsarPair
 from tests.migration.admin_contract import AdminContract, MigrationWorld
 from tests.real.flipped_pair import tell
-from tests.real.migrations import eventually
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
 
@@ -89,7 +89,7 @@ async def test_a_broker_that_stands_still_is_silent_until_it_goes_on(
         async def well() -> bool:
             return not await examination.look()
 
-        await eventually(well, 0.1)
+        await until(well, "it is well")
         with monkeypatch.context() as patched:
             patched.setattr(examining, "ASK_S", 0.5)
             here.broker.pause()
@@ -98,4 +98,4 @@ async def test_a_broker_that_stands_still_is_silent_until_it_goes_on(
             finally:
                 here.broker.resume()
         assert (found.broker, found.state) == (here.admin_url.removeprefix("http://"), HealthState.SILENT)
-        await eventually(well, 0.1)
+        await until(well, "it is well")

@@ -19,7 +19,7 @@ from syncer.replacing import replace
 from tests.conftest import PulsarPair
 from tests.real.migrations import GREEN, Make
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
 
 STEADY = PublisherLoad(per_s=20)
 PIPELINED = PublisherLoad(per_s=50, sending=Sending.PIPELINED)

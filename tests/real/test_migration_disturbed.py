@@ -24,10 +24,11 @@ from syncer.admin.calls import AdminRefused
 from syncer.migration.course import MigrationCommand, MigrationStop
 from syncer.migration.phases import MigrationPhase
 from syncer.migration.running.former import Setting
+from syncer.waiting import WAIT_S, until
 from tests.conftest import PulsarPair
-from tests.real.migrations import BLUE, GREEN, Make, MortalClient, eventually
+from tests.real.migrations import BLUE, GREEN, Make, MortalClient
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
 
 STEADY: Final = PublisherLoad(per_s=20)
 EXCLUSIVE: Final = (pulsar.ConsumerType.Exclusive,)
@@ -35,7 +36,6 @@ STOPPED: Final = {Setting.RATE.value, Setting.QUOTA.value}
 MESSAGES: Final = 5
 _TOPIC_EVERY_S: Final = 5.0
 _CALL_MS: Final = 30_000
-_SETTLED_S: Final = 45.0
 
 
 class TopicMaker(threading.Thread):
@@ -132,7 +132,7 @@ async def test_topics_that_are_made_all_the_while_are_moved_too(
     with ClusterTraffic(migration.service_url, loads, tmp_path) as traffic:
         maker.start()
         await migration.carry(await migration.plan(), operator)
-        account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        account = await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
     print(account, maker.topics, "topics made,", len(maker.refused), "refused")
     migration.see_unharmed(account)
     assert wrong == [{}]
@@ -169,7 +169,7 @@ async def test_a_broker_that_dies_in_a_wave_is_waited_for_and_nobody_is_lost(
     with ClusterTraffic(migration.service_url, loads, tmp_path) as traffic:
         await anyio.sleep(2)
         await migration.carry(await migration.plan(), operator)
-        account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        account = await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
     print(account, stops)
     assert (account.lost, account.disordered, account.dead, account.unanswered) == ({}, {}, (), {}), f"{account!r}"
     await migration.left_nothing()
@@ -204,7 +204,7 @@ async def test_a_broker_that_says_that_it_is_deadlocked_is_restarted_and_nobody_
 
     with ClusterTraffic(migration.service_url, loads, tmp_path) as traffic:
         await migration.carry(await migration.plan(), operator)
-        account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        account = await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
     print(account, migration.deadlocks)
     assert ["a(tid=1)" in each for each in migration.deadlocks] == [True]
     assert (account.lost, account.disordered, account.dead, account.unanswered) == ({}, {}, (), {}), f"{account!r}"
@@ -226,24 +226,24 @@ async def test_a_daemon_that_is_killed_in_a_wave_goes_on_where_it_was(
     def ask(*words: str) -> Any:
         return region.command("migration", *words)
 
-    async def until(holds: Callable[[Any], bool]) -> None:
-        await eventually(lambda: anyio.to_thread.run_sync(lambda: holds(ask("status"))), 1.0)
+    async def comes(holds: Callable[[Any], bool], what: str) -> None:
+        await until(lambda: anyio.to_thread.run_sync(lambda: holds(ask("status"))), what)
 
     with ExitStack() as stack, ClusterTraffic(migration.service_url, loads, tmp_path) as traffic:
         region.start()
         stack.callback(region.stop)
         ask("plan", "--from", BLUE, "--to", GREEN, "--canary", namespace, "--bound", "soak_s=3", "--save", str(plan))
         ask("start", str(plan), "--reason", "tonight")
-        await until(lambda told: "go" in told["waits_for"])
+        await comes(lambda told: "go" in told["waits_for"], "a go is waited for")
         ask("go", "--yes", "--reason", "it looks well")
-        await eventually(lambda: migration.blue.calls.topic_policy(topic, "publishRate"), 0.05)
+        await until(lambda: migration.blue.calls.topic_policy(topic, "publishRate"), "publishers are stopped")
         region.kill()
         await anyio.sleep(1)
         await anyio.to_thread.run_sync(region.start)
-        await until(lambda told: "close" in told["waits_for"])
+        await comes(lambda told: "close" in told["waits_for"], "it may be closed")
         ask("close", "--yes", "--reason", "done")
-        await until(lambda told: told["phase"] == "closed")
-        account = await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        await comes(lambda told: told["phase"] == "closed", "it is closed")
+        account = await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
     print(account)
     migration.see_unharmed(account)
     assert (await migration.blue.calls.namespace(namespace) or {})["migrated"]

@@ -19,7 +19,7 @@ from tests.conftest import PulsarPair
 from tests.real.flipped_pair import LOADED_S, FlippedPair
 from tests.real.migrations import BLUE, GREEN
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
 
 EXCLUSIVE, FAILOVER, KEY_SHARED = (
     pulsar.ConsumerType.Exclusive,

@@ -20,15 +20,15 @@ from syncer.errors import PreconditionFailed
 from syncer.migration.course import MigrationCommand, MigrationStop
 from syncer.migration.phases import MigrationPhase
 from syncer.migration.topics import Rollback
+from syncer.waiting import WAIT_S, starvation, until
 from tests.conftest import PulsarPair
-from tests.real.migrations import BLUE, Make, RealMigration, eventually
+from tests.real.migrations import BLUE, Make, RealMigration
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.timeout(300), pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.slow]
 
 STEADY: Final = PublisherLoad(per_s=20)
 EXCLUSIVE: Final = (pulsar.ConsumerType.Exclusive,)
 FAILOVER: Final = (pulsar.ConsumerType.Failover,)
-_SETTLED_S: Final = 45.0
 
 
 async def roll_back(migration: RealMigration, traffic: ClusterTraffic) -> dict[str, Rollback]:
@@ -66,7 +66,7 @@ async def played(
         await anyio.sleep(2)
         await migration.carry(await migration.plan(), partial(operator, traffic))
         await anyio.sleep(3)
-        return await anyio.to_thread.run_sync(traffic.settle, _SETTLED_S)
+        return await anyio.to_thread.run_sync(traffic.settle, WAIT_S)
 
 
 async def test_a_wave_that_was_moved_stays_and_the_next_one_never_goes(migration_of: Make, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_wave_that_was_moved_stays_and_the_next_one_never_goes(migration
     assert undone == {moved: Rollback.NO, unused: Rollback.PARTLY, waits: Rollback.YES}
     assert await marked(migration) == {moved}
     (gap_s,) = [gap_s for name, gap_s in account.gap_s.items() if name.startswith("kept")]
-    assert gap_s < 3, "nobody was stopped who was not moved"
+    assert gap_s < 3 * starvation.patience(), "nobody was stopped who was not moved"
     await migration.left_nothing()
     await migration.blue.calls.send("DELETE", f"/admin/v2/persistent/{unused}/t")
     assert await anyio.to_thread.run_sync(written_and_read, migration.service_url, nobodys.topic) == b"again"
@@ -109,7 +109,7 @@ async def test_nobody_is_lost_where_a_broker_was_started_anew_under_the_mark(
 
     async def operator(traffic: ClusterTraffic) -> None:
         await migration.go()
-        await eventually(lambda: marked(migration), 0.02)
+        await until(lambda: marked(migration), "the namespace is marked")
         await anyio.to_thread.run_sync(here.kill, Part.BROKER)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(anyio.to_thread.run_sync, here.start, Part.BROKER)

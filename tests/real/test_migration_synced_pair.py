@@ -19,16 +19,16 @@ from deploy.lab.region import LabRegion, differing
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from deploy.lab.traffic.loads import PublisherLoad, TopicLoad
 from deploy.lab.traffic.traffic import ClusterTraffic
-from deploy.lab.waiting import wait_for
 from syncer.bus.pulsar.names import local_namespace_of, namespace_of
 from syncer.conflict.acts import Decision
 from syncer.conflict.scope import DEFAULT_RULES
 from syncer.dispositions import ExitCode
 from syncer.log import configure
 from syncer.paths import POLICIES
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair, require
 from tests.support.logs import logging_restored
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -46,7 +46,6 @@ SCOPE: Final = {
 }
 """The rest of the default: what a wave moves has other clusters at blue than at green."""
 SETTLE_S: Final = 45.0
-STEP_S: Final = 120.0
 ROWS: Final = 100_000
 
 
@@ -135,7 +134,6 @@ class Changing:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_the_daemons_move_first_and_then_all_of_blue(clusters: dict[str, PulsarCluster], tmp_path: Path) -> None:
     blue, green = clusters[BLUE], clusters[GREEN]
     topic = "persistent://pulsar/sync/metadata"
@@ -152,7 +150,7 @@ def test_the_daemons_move_first_and_then_all_of_blue(clusters: dict[str, PulsarC
     with pair.over_its_topic(), ClusterTraffic(blue.service_url, [load], tmp_path) as traffic:
         pair.start()
         with Changing(pair) as changing:
-            eventually(lambda: len(changing.wanted) == 2 * changing.kept, "something of everything was changed")
+            wait_until(lambda: len(changing.wanted) == 2 * changing.kept, "something of everything was changed")
             plan = planned(west, tmp_path / "plan.json")
             assert blocking(west, plan) == {"own-bus"}
             moved = moved_to_green(pair, tmp_path)
@@ -163,10 +161,10 @@ def test_the_daemons_move_first_and_then_all_of_blue(clusters: dict[str, PulsarC
                 migrate(west, plan)
                 assert pair.east.get(f"clusters/{BLUE}/migrate")["migrated"]
                 seen = dict(changing.wanted)
-                eventually(lambda: all(changing.wanted[name] != seen[name] for name in seen), "both are changed on")
+                wait_until(lambda: all(changing.wanted[name] != seen[name] for name in seen), "both are changed on")
                 changing.end()
-                eventually(lambda: all(map(changing.there, pair.sides)), "every change is at both clusters")
-                eventually(lambda: settled(pair), "both daemons have found both regions equal")
+                wait_until(lambda: all(map(changing.there, pair.sides)), "every change is at both clusters")
+                wait_until(lambda: settled(pair), "both daemons have found both regions equal")
             finally:
                 moved.stop()
         account = traffic.settle(SETTLE_S)
@@ -253,7 +251,7 @@ def delete_what_is_left_at_blue(pair: Synced) -> None:
         backlogs = [each["replicationBacklog"] for each in told["replication"].values()]
         return not told["publishers"] and backlogs == [0]
 
-    eventually(sent, "blue has sent everything to green")
+    wait_until(sent, "blue has sent everything to green")
     namespace, local = namespace_of(pair.topic), local_namespace_of(pair.topic)
     pair.west.send("POST", f"namespaces/{namespace}/replication", [GREEN])
     pair.east.send("POST", f"namespaces/{namespace}/replication", [BLUE])
@@ -273,8 +271,7 @@ def migrate(region: LabRegion, plan: Path) -> None:
             assert not told["trouble"], told["trouble"]
             return holds(told)
 
-        came = wait_for(look, deadline_s=STEP_S) is not None
-        assert came, f"not within {STEP_S:g} s: {what}; {region.command('migration', 'status')['ill']}"
+        wait_until(look, what, shown=lambda: region.command("migration", "status")["ill"])
 
     region.command("migration", "start", str(plan), "--reason", "a test")
     for what in ("the canary", "the cluster's own mark"):
@@ -354,9 +351,9 @@ def test_a_mark_that_nobody_prepared_is_noticed_by_both_daemons(pulsar_pair: Pul
         east.send("POST", f"clusters/{BLUE}/migrate?migrated=false", urls)
         east.send("POST", marks, True)
         try:
-            eventually(both_have_told, "both say that they share a subscription")
+            wait_until(both_have_told, "both say that they share a subscription")
             names = pair.make_tenants(3)
-            eventually(lambda: not shared(west), "blue's daemon reads there no more")
+            wait_until(lambda: not shared(west), "blue's daemon reads there no more")
             pair.all_there(names)
             assert shared(east)
             assert east.region.ask("status", "--check")[0] == ExitCode.FAILED

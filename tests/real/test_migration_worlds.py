@@ -30,6 +30,7 @@ from syncer.migration.evidence import ClusterUrls
 from syncer.migration.phases import MigrationPhase
 from syncer.migration.policies import of_namespace
 from syncer.replacing import replace
+from syncer.waiting import until
 from tests.conftest import PulsarPair, require
 from tests.real.migrations import BLUE, GREEN, MortalClient, RealMigration
 from tests.support.certificates import Authority
@@ -215,12 +216,12 @@ async def call_green_blue(third: AdminCalls, green: ClusterUrls) -> None:
 
 async def replicating(calls: AdminCalls, topic: str, remote: str) -> None:
     """Wait until a topic's replicator is connected."""
-    with anyio.fail_after(60):
-        while True:
-            told = await calls.stats(topic) or {}
-            if told.get("replication", {}).get(remote, {}).get("connected"):
-                return
-            await anyio.sleep(0.5)
+
+    async def connected() -> bool:
+        told = await calls.stats(topic) or {}
+        return bool(told.get("replication", {}).get(remote, {}).get("connected"))
+
+    await until(connected, f"the replicator of {topic} to {remote} is connected")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from deploy.lab.pulsar import StoreKind
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from syncer.model import MetaPath
+from syncer.waiting import wait_until
 from tests.conftest import require
-from tests.support.synced import eventually
 from tests.versions.edits_both_ways import MixedPair, each_way, pair_of
 
 NEW, OLD = "5.0.0-M1", "4.2.4"
@@ -25,8 +25,6 @@ POLICY: Final = "scalableTopicAutoScalePolicy"
 BY_REPLICATOR: Final = "is_allow_auto_update_schema_with_replicator"
 BUS_NAMESPACE: Final = MetaPath("/admin/policies/pulsar-syncer/metadata")
 EDITS: Final = 200
-
-pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ def test_each_region_tells_the_versions_of_its_brokers(mixed: MixedPair) -> None
     assert (set(east["brokers"].values()), set(west["brokers"].values())) == ({NEW}, {OLD})
     for status in (east, west):
         assert not {each["code"] for each in status["conditions"]} & {"broker-versions-unknown"}
-    eventually(
+    wait_until(
         lambda: [peer["brokers"] for peer in mixed.regions[WEST].command("status")["peers"]] == [[NEW]],
         "the versions of us-east's brokers are known in us-west",
     )

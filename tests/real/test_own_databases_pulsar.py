@@ -11,10 +11,11 @@ import pytest
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
 from syncer.inspection.status import collect
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+from tests.support.synced import BOTH, Side, Synced, bus_topic
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +84,27 @@ def test_they_take_over_from_each_other_by_a_rebuild(pair: Pair, capsys: pytest.
     standby = other.start_standby()
     came_back = None
     try:
-        eventually(lambda: role(other, standby.pid()) == "standby", "the other one stands by")
+        wait_until(lambda: role(other, standby.pid()) == "standby", "the other one stands by")
         names = pair.synced.make_tenants(20)
         pair.all_there(names)
 
         one.kill()
         began, former = time.monotonic(), generation(one)
         names += pair.synced.make_tenants(5)
-        eventually(lambda: rebuilt(other, standby.pid(), former), "the other one has taken over")
+        wait_until(lambda: rebuilt(other, standby.pid(), former), "the other one has taken over")
         first = time.monotonic() - began
         names += pair.synced.make_tenants(20)
         pair.all_there(names)
 
         came_back = one.start_standby()
-        eventually(lambda: role(one, came_back.pid()) == "standby", "the old one comes back and stands by")
+        wait_until(lambda: role(one, came_back.pid()) == "standby", "the old one comes back and stands by")
         names += pair.synced.make_tenants(5)
         pair.all_there(names)
         assert rebuilt(other, standby.pid(), former)
 
         standby.kill()
         began, former = time.monotonic(), generation(other)
-        eventually(lambda: rebuilt(one, came_back.pid(), former), "the old one has taken over again")
+        wait_until(lambda: rebuilt(one, came_back.pid(), former), "the old one has taken over again")
         second = time.monotonic() - began
         names += pair.synced.make_tenants(5)
         pair.all_there(names)

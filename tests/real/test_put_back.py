@@ -18,13 +18,13 @@ from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of
 from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S, until
 from tests.shell.on_bus import changes_on
-from tests.shell.region import path_of, tenant, until
+from tests.shell.region import path_of, tenant
 
 pytestmark = pytest.mark.real("zookeeper")
 
 ONE = path_of("one")
-DEADLINE_S = 60.0
 
 
 class Region:
@@ -56,7 +56,7 @@ class Region:
         """Run its daemon."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Daemon(self.config).run)
-            await until(lambda: self.identity("first_scan_done"), "it is active", DEADLINE_S)
+            await until(lambda: self.identity("first_scan_done"), "it is active")
             yield
             tasks.cancel_scope.cancel()
 
@@ -66,13 +66,13 @@ class Region:
             with self.client() as client:
                 client.ensure_path(ONE)
                 client.set(ONE, value)
-            await until(lambda: value in [event.value for event in changes_on(self.bus_file)], "it is told", DEADLINE_S)
+            await until(lambda: value in [event.value for event in changes_on(self.bus_file)], "it is told")
 
     @contextmanager
     def client(self) -> Iterator[KazooClient]:
         """A client that shares nothing with the daemon."""
         client = KazooClient(self.server.hosts)
-        client.start(timeout=DEADLINE_S)
+        client.start(timeout=WAIT_S)
         try:
             yield client
         finally:
@@ -104,7 +104,7 @@ async def test_a_data_directory_of_before_a_change_is_refused(
         await region.tells(tenant("late"))
         await region.stopped(put_back)
         published = len(changes_on(region.bus_file))
-        with pytest.raises(BaseExceptionGroup) as ended, anyio.fail_after(DEADLINE_S):
+        with pytest.raises(BaseExceptionGroup) as ended, anyio.fail_after(WAIT_S):
             await Daemon(region.config).run()
         cause = cause_of(ended.value)
         assert isinstance(cause, PreconditionFailed)

@@ -25,9 +25,9 @@ from deploy.lab.pulsar import StoreKind
 from deploy.lab.region import BUS_TOPIC, LabRegion
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import etcd_binary, java, pulsar_home
-from deploy.lab.waiting import wait_for
 from syncer.config import Config
 from syncer.model import MetaPath
+from syncer.waiting import wait_until
 from tests.conftest import require
 from tests.real.moved_store import fence_of, opened, put
 from tests.versions.edits_both_ways import MixedPair, each_way, pair_of
@@ -37,7 +37,6 @@ FIRST, SECOND, THIRD = "4.0.8", "4.2.4", "5.0.0-M1"
 EAST, WEST = 0, 1
 NAMESPACES = 24
 MOST_UNANSWERED = 0.1
-LOOKED_S = 120.0
 EDITS_BETWEEN = 20
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow, pytest.mark.timeout(2_400)]
@@ -120,7 +119,7 @@ def check(pair: RollingPair, stage: str) -> None:
     def looked() -> bool:
         return [set(region.command("status")["brokers"].values()) for region in pair.regions] == wanted
 
-    assert wait_for(looked, deadline_s=LOOKED_S) is not None, f"{stage}: the versions of brokers are not {wanted}"
+    wait_until(looked, f"{stage}: the versions of brokers are {wanted}")
     assert pair.written_back() == [], stage
     outcome = pair.judge()
     tally = pair.tally

@@ -18,8 +18,6 @@ from tests.conftest import require
 
 NEW = "5.0.0-M1"
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulsarCluster]:

@@ -9,10 +9,11 @@ import pytest
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.inspection.status import collect
 from syncer.model import MetaPath
+from syncer.waiting import until
 from tests.real.moved_store import TOPIC, begin, held, opened, put, sites, syncer, zookeeper_at
-from tests.shell.region import NAMESPACE, until
+from tests.shell.region import NAMESPACE
 
-pytestmark = [pytest.mark.real("zookeeper"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.real("zookeeper")
 
 RECORD = b'{"epoch":0,"nextSegmentId":2,"segments":{},"properties":{}}'
 OTHER = MetaPath("/admin/policies/acme/other")

@@ -19,7 +19,7 @@ from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, namespace_path, tenant_path
 from syncer.stores.sqlite import OutsideWriter
-from tests.support.synced import eventually
+from syncer.waiting import wait_until
 
 pytestmark = pytest.mark.real("zookeeper")
 
@@ -44,7 +44,7 @@ class Group:
         """Have a namespace of all clusters in both stores; its path."""
         path = namespace_path("sales", name)
         self.put(path, EVERYONE)
-        eventually(lambda: self.clusters(path) == set(EVERYONE), f"{path} in the shared store")
+        wait_until(lambda: self.clusters(path) == set(EVERYONE), f"{path} in the shared store")
         return path
 
     def clusters(self, path: MetaPath) -> set[str] | None:
@@ -56,7 +56,7 @@ class Group:
 
     def held(self, path: MetaPath) -> tuple[str, str]:
         """Wait until something is held of a path; reason and detail."""
-        eventually(lambda: path in self.shared.holds(), f"a change of {path} is held")
+        wait_until(lambda: path in self.shared.holds(), f"a change of {path} is held")
         hold = self.shared.holds()[path].hold
         return hold.reason.value, hold.detail
 
@@ -106,7 +106,7 @@ def test_policies_without_either_of_our_clusters_are_held(group: Group, left_out
 def test_policies_with_both_of_our_clusters_pass(group: Group) -> None:
     path = group.make("without-solo")
     group.put(path, SHARED)
-    eventually(lambda: group.clusters(path) == set(SHARED), "the change in the shared store")
+    wait_until(lambda: group.clusters(path) == set(SHARED), "the change in the shared store")
     assert path not in group.shared.holds()
 
 
@@ -127,5 +127,5 @@ def test_no_topics_here_says_nothing_about_the_topics_of_two_clusters(group: Gro
     (answer,) = group.shared.command("holds", "confirm", first, "--yes")["items"]
 
     assert answer["state"] == "done"
-    eventually(lambda: group.clusters(first) is None, "the confirmed delete in the shared store")
+    wait_until(lambda: group.clusters(first) is None, "the confirmed delete in the shared store")
     assert group.clusters(second) == set(EVERYONE)

@@ -17,14 +17,14 @@ from syncer.documents.status import StatusDocument
 from syncer.errors import SyncerError
 from syncer.inspection.status import collect
 from syncer.paths import tenant_path
+from syncer.waiting import starvation, wait_until
 from tests.conftest import PulsarPair
 from tests.support.link import BrokerLink, Link
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+from tests.support.synced import BOTH, Side, Synced, bus_topic
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd", "postgres"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd", "postgres")
 
 TAKE_OVER_S = 5.0
-KEEP_ALIVE_S = 90.0
 """A broker gives a silent client two rounds of 30 s; then the waiting one has to ask again."""
 
 
@@ -75,17 +75,14 @@ def roles(pair: Synced) -> dict[str, int]:
 
 def taken_over(pair: Synced, by: int | None) -> float:
     began = time.monotonic()
-    deadline = began + KEEP_ALIVE_S
-    while roles(pair).get("active") != by:
-        assert time.monotonic() < deadline, f"nobody took over: {roles(pair)}"
-        time.sleep(0.05)
+    wait_until(lambda: roles(pair).get("active") == by, "the other one is active")
     return time.monotonic() - began
 
 
 def all_there_once(pair: Synced, names: list[str]) -> None:
     """They are in us-west, and each was told once."""
     pair.all_there(names)
-    eventually(pair.east.region.quiet, "everything of us-east is published")
+    wait_until(pair.east.region.quiet, "everything of us-east is published")
     paths = {tenant_path(name) for name in names}
     told = {(event.path, event.stamp, event.sender, event.sequence) for event in pair.changes(pair.west)}
     assert sorted(path for path, *_ in told if path in paths) == sorted(paths)
@@ -94,7 +91,7 @@ def all_there_once(pair: Synced, names: list[str]) -> None:
 def test_a_killed_daemon_is_followed_by_its_standby(pair: Synced) -> None:
     standby = pair.east.region.start_standby()
     try:
-        eventually(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
+        wait_until(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
         names = pair.make_tenants(20)
         pair.east.region.kill()
         names += pair.make_tenants(5)
@@ -102,7 +99,7 @@ def test_a_killed_daemon_is_followed_by_its_standby(pair: Synced) -> None:
         names += pair.make_tenants(20)
         all_there_once(pair, names)
         print(f"killed beside a real broker: another one active after {took:.1f} s")
-        assert took < TAKE_OVER_S
+        assert took < TAKE_OVER_S * starvation.patience()
     finally:
         standby.stop()
 
@@ -112,7 +109,7 @@ def test_a_frozen_daemon_is_followed_by_its_standby_and_wakes_up_fenced(pair: Sy
     standby = pair.east.region.start_standby()
     frozen = pair.east.region.daemon
     try:
-        eventually(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
+        wait_until(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
         names = pair.make_tenants(20)
         frozen.pause()
         names += pair.make_tenants(20)
@@ -123,7 +120,7 @@ def test_a_frozen_daemon_is_followed_by_its_standby_and_wakes_up_fenced(pair: Sy
         frozen.resume()
         names += pair.make_tenants(20)
         turned = {"active": standby.pid(), "standby": frozen.pid()}
-        eventually(lambda: turned.items() <= roles(pair).items(), "it stands by")
+        wait_until(lambda: turned.items() <= roles(pair).items(), "it stands by")
         all_there_once(pair, names)
         after = status(pair)
         assert after is not None
@@ -175,7 +172,7 @@ def cut(module_pair: Synced, tmp_path: Path) -> Iterator[Cut]:
             standby = east.region.start_standby()
             try:
                 found = Cut(module_pair, region, (broker, web), standby)
-                eventually(lambda: found.roles().items() <= roles(module_pair).items(), "one is active, one stands by")
+                wait_until(lambda: found.roles().items() <= roles(module_pair).items(), "one is active, one stands by")
                 yield found
             finally:
                 standby.stop()
@@ -200,7 +197,7 @@ def followed(cut: Cut, sever: Callable[[Link], None]) -> tuple[list[str], float]
     all_there_once(pair, names)
     for link in cut.links:
         link.mend()
-    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the one that was severed stands by")
+    wait_until(lambda: cut.turned().items() <= roles(pair).items(), "the one that was severed stands by")
     return names, took
 
 

@@ -16,16 +16,16 @@ from deploy.lab import rest
 from deploy.lab.pulsar import Part
 from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.region import LabRegion
-from deploy.lab.waiting import wait_for
 from syncer.admin.client import AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.conflict.guards import Topics
 from syncer.errors import StateError
 from syncer.model import MetaPath, Stamp
 from syncer.paths import namespace_path, tenant_path
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.support.link import Link
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -66,7 +66,7 @@ def pair(module_pair: Synced) -> Synced:
 def make_tenant(pair: Synced, name: str) -> MetaPath:
     """Make a tenant in us-east and wait until us-west's broker has it; its path."""
     pair.east.send("PUT", f"tenants/{name}", tenant("first"))
-    eventually(lambda: pair.west.roles(name) == ["first"], f"tenant {name} in us-west")
+    wait_until(lambda: pair.west.roles(name) == ["first"], f"tenant {name} in us-west")
     return tenant_path(name)
 
 
@@ -74,7 +74,7 @@ def make_namespace(pair: Synced, name: str) -> MetaPath:
     """Make a namespace of a new tenant in us-east and wait until us-west's broker has it; its path."""
     make_tenant(pair, name.split("/", maxsplit=1)[0])
     pair.east.send("PUT", f"namespaces/{name}", {"replication_clusters": list(BOTH)})
-    eventually(lambda: pair.west.get(f"namespaces/{name}") is not None, f"namespace {name} in us-west")
+    wait_until(lambda: pair.west.get(f"namespaces/{name}") is not None, f"namespace {name} in us-west")
     return namespace_path(*name.split("/"))
 
 
@@ -88,7 +88,7 @@ def known_stamp(side: Side, path: MetaPath) -> Stamp:
 
 def arrive(pair: Synced, names: list[str]) -> None:
     """Wait until us-west's broker knows all of these tenants."""
-    eventually(lambda: set(names) <= set(pair.west.get("tenants")), f"{len(names)} tenants in us-west")
+    wait_until(lambda: set(names) <= set(pair.west.get("tenants")), f"{len(names)} tenants in us-west")
 
 
 def test_what_pulsar_admin_makes_here_appears_there(pair: Synced) -> None:
@@ -101,7 +101,7 @@ def test_what_pulsar_admin_makes_here_appears_there(pair: Synced) -> None:
     ):
         assert pulsar_admin(url, words, quiet=True) == 0
     partitions = f"persistent/{namespace}/carts/partitions"
-    eventually(lambda: (pair.west.get(partitions) or {}).get("partitions") == 4, "the partitioned topic in us-west")
+    wait_until(lambda: (pair.west.get(partitions) or {}).get("partitions") == 4, "the partitioned topic in us-west")
     assert pair.west.roles("made-by-admin") == ["ops"]
     assert sorted(pair.west.policy(namespace, "replication_clusters")) == list(BOTH)
 
@@ -111,7 +111,7 @@ def test_namespace_is_born_with_its_authors_bundles(pair: Synced) -> None:
     boundaries = [f"0x{step * 0x2000_0000:08x}" for step in range(8)] + ["0xffffffff"]
     bundles = {"boundaries": boundaries, "numBundles": 8}
     pair.east.send("PUT", "namespaces/split/eight", {"replication_clusters": list(BOTH), "bundles": bundles})
-    eventually(lambda: pair.west.get("namespaces/split/eight") is not None, "the namespace in us-west")
+    wait_until(lambda: pair.west.get("namespaces/split/eight") is not None, "the namespace in us-west")
     assert pair.west.get("namespaces/split/eight/bundles") == bundles
 
 
@@ -119,9 +119,9 @@ def test_partitions_grow_in_both_clusters(pair: Synced) -> None:
     make_namespace(pair, "growing/topics")
     partitions = "persistent/growing/topics/wide/partitions"
     pair.east.send("PUT", partitions, 2)
-    eventually(lambda: (pair.west.get(partitions) or {}).get("partitions") == 2, "two partitions in us-west")
+    wait_until(lambda: (pair.west.get(partitions) or {}).get("partitions") == 2, "two partitions in us-west")
     pair.west.send("POST", partitions, 5)
-    eventually(lambda: pair.east.get(partitions)["partitions"] == 5, "five partitions in us-east")
+    wait_until(lambda: pair.east.get(partitions)["partitions"] == 5, "five partitions in us-east")
 
 
 def test_deleting_a_replicated_namespace_as_pulsar_demands_it(pair: Synced) -> None:
@@ -129,10 +129,10 @@ def test_deleting_a_replicated_namespace_as_pulsar_demands_it(pair: Synced) -> N
     path = make_namespace(pair, "goes/away")
     pair.east.send("POST", "namespaces/goes/away/replication", ["us-east"])
     pair.east.send("DELETE", "namespaces/goes/away")
-    eventually(lambda: pair.west.get("namespaces/goes/away") is None, "the delete in us-west")
-    eventually(lambda: pair.west.hold(path) is None, "nothing is held of it")
+    wait_until(lambda: pair.west.get("namespaces/goes/away") is None, "the delete in us-west")
+    wait_until(lambda: pair.west.hold(path) is None, "nothing is held of it")
     pair.east.send("DELETE", "tenants/goes")
-    eventually(lambda: pair.west.roles("goes") is None, "the delete of its tenant in us-west")
+    wait_until(lambda: pair.west.roles("goes") is None, "the delete of its tenant in us-west")
 
 
 def test_write_past_the_broker_arrives(pair: Synced) -> None:
@@ -141,8 +141,8 @@ def test_write_past_the_broker_arrives(pair: Synced) -> None:
         zookeeper.create(tenant_path("outside-made"), json.dumps(tenant("script")).encode())
         policies = json.loads(zookeeper.get(path)[0])
         zookeeper.set(path, json.dumps({**policies, "max_producers_per_topic": 7}).encode())
-    eventually(lambda: pair.west.roles("outside-made") == ["script"], "the tenant in us-west")
-    eventually(lambda: pair.west.policy("outside/written", "max_producers_per_topic") == 7, "the policy in us-west")
+    wait_until(lambda: pair.west.roles("outside-made") == ["script"], "the tenant in us-west")
+    wait_until(lambda: pair.west.policy("outside/written", "max_producers_per_topic") == 7, "the policy in us-west")
 
 
 def test_update_after_synced_create_is_not_lost(pair: Synced) -> None:
@@ -150,7 +150,7 @@ def test_update_after_synced_create_is_not_lost(pair: Synced) -> None:
     names = [f"updated/n{index:02}" for index in range(UPDATES)]
     for name in names:
         pair.east.send("PUT", f"namespaces/{name}", {"replication_clusters": list(BOTH)})
-    eventually(lambda: set(names) <= set(pair.west.get("namespaces/updated")), "the created namespaces in us-west")
+    wait_until(lambda: set(names) <= set(pair.west.get("namespaces/updated")), "the created namespaces in us-west")
     for index, name in enumerate(names):
         pair.east.send("POST", f"namespaces/{name}/messageTTL", 1000 + index)
     wanted = {name: 1000 + index for index, name in enumerate(names)}
@@ -158,15 +158,14 @@ def test_update_after_synced_create_is_not_lost(pair: Synced) -> None:
     def lost() -> set[str]:
         return {name for name, ttl in wanted.items() if pair.west.policy(name, "message_ttl_in_seconds") != ttl}
 
-    wait_for(lambda: not lost(), deadline_s=30)
-    assert lost() == set()
+    wait_until(lambda: not lost(), "no update is lost", shown=lost)
 
 
 def test_quick_updates_of_one_namespace_end_in_the_last_one(pair: Synced) -> None:
     make_namespace(pair, "quick/updates")
     for ttl in range(1, UPDATES + 1):
         pair.east.send("POST", "namespaces/quick/updates/messageTTL", ttl)
-    eventually(
+    wait_until(
         lambda: pair.west.policy("quick/updates", "message_ttl_in_seconds") == UPDATES, "the last of the updates"
     )
     assert pair.east.policy("quick/updates", "message_ttl_in_seconds") == UPDATES
@@ -175,8 +174,8 @@ def test_quick_updates_of_one_namespace_end_in_the_last_one(pair: Synced) -> Non
 def test_delete_leaves_no_poison(pair: Synced) -> None:
     make_tenant(pair, "deleted")
     pair.east.send("DELETE", "tenants/deleted")
-    eventually(lambda: pair.west.roles("deleted") is None, "the delete in us-west")
-    eventually(lambda: pair.backlogs() == [0, 0], "everything acknowledged in both clusters")
+    wait_until(lambda: pair.west.roles("deleted") is None, "the delete in us-west")
+    wait_until(lambda: pair.backlogs() == [0, 0], "everything acknowledged in both clusters")
     assert [side.region.status().counts.quarantine for side in pair.sides] == [0, 0]
 
 
@@ -185,15 +184,15 @@ def test_no_resurrection_after_delete(pair: Synced) -> None:
     path = make_tenant(pair, "risen")
     old = known_stamp(pair.west, path).updated_at_ms + 1
     pair.west.send("DELETE", "tenants/risen")
-    eventually(lambda: pair.east.roles("risen") is None, "the delete in us-east")
+    wait_until(lambda: pair.east.roles("risen") is None, "the delete in us-east")
 
     pair.publish_natively(path, tenant("from-the-dead"), source="us-south", at_ms=old)
 
     for side in pair.sides:
-        eventually(lambda side=side: any(row.value for row in side.conflicts(path)), "the late put was folded")  # type: ignore[misc]
+        wait_until(lambda side=side: any(row.value for row in side.conflicts(path)), "the late put was folded")  # type: ignore[misc]
     assert [side.roles("risen") for side in pair.sides] == [None, None]
     pair.east.send("PUT", "tenants/risen", tenant("made-again"))
-    eventually(lambda: pair.west.roles("risen") == ["made-again"], "what is made again lives")
+    wait_until(lambda: pair.west.roles("risen") == ["made-again"], "what is made again lives")
 
 
 def test_equal_time_prefers_smaller_region(pair: Synced) -> None:
@@ -201,12 +200,12 @@ def test_equal_time_prefers_smaller_region(pair: Synced) -> None:
     time = known_stamp(pair.west, path).updated_at_ms
     pair.publish_natively(path, tenant("larger"), source="zz-far", at_ms=time)
     for side in pair.sides:
-        eventually(lambda side=side: len(side.conflicts(path)) == 1, "the larger region's value lost")  # type: ignore[misc]
+        wait_until(lambda side=side: len(side.conflicts(path)) == 1, "the larger region's value lost")  # type: ignore[misc]
     assert [side.roles("tied") for side in pair.sides] == [["first"], ["first"]]
 
     pair.publish_natively(path, tenant("smaller"), source="aa-near", at_ms=time)
     for side in pair.sides:
-        eventually(lambda side=side: side.roles("tied") == ["smaller"], "the smaller region's value won")  # type: ignore[misc]
+        wait_until(lambda side=side: side.roles("tied") == ["smaller"], "the smaller region's value won")  # type: ignore[misc]
     lost = [sorted(row.loser.region for row in side.conflicts(path)) for side in pair.sides]
     assert lost == [["us-east", "zz-far"]] * 2
 
@@ -224,16 +223,16 @@ def test_concurrent_edit_keeps_the_loser(pair: Synced) -> None:
         return [side.policy(name, field) for side in pair.sides]
 
     kept = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 1}
-    eventually(lambda: both("retention_policies") == [kept, kept], "the later write in both")
+    wait_until(lambda: both("retention_policies") == [kept, kept], "the later write in both")
     assert both("message_ttl_in_seconds") == [None, None]
-    eventually(lambda: bool(pair.east.conflicts(path)), "the loser in us-east's record")
+    wait_until(lambda: bool(pair.east.conflicts(path)), "the loser in us-east's record")
     (row,) = pair.east.conflicts(path)
     assert json.loads(row.value or b"{}")["message_ttl_in_seconds"] == 60
 
     (answer,) = pair.east.region.command("conflicts", "restore", str(row.id), "--yes")["items"]
 
     assert answer["state"] == "done"
-    eventually(lambda: both("message_ttl_in_seconds") == [60, 60], "the restored value in both")
+    wait_until(lambda: both("message_ttl_in_seconds") == [60, 60], "the restored value in both")
     assert both("retention_policies") == [None, None]
 
 
@@ -257,7 +256,7 @@ def test_standby_takes_over_from_a_killed_daemon(pair: Synced) -> None:
     names = [f"handed-over-{index:02}" for index in range(BURST)]
     standby = region.start_standby()
     try:
-        standby.wait_until(lambda: b"store_connection_changed" in standby.log_file.read_bytes(), timeout_s=60)
+        standby.wait_until(lambda: b"store_connection_changed" in standby.log_file.read_bytes(), what="has its store")
         before = region.status().identity.epoch
         with pair.zookeeper() as zookeeper:
             for index, name in enumerate(names):
@@ -278,7 +277,7 @@ def test_policies_without_our_cluster_are_held(pair: Synced) -> None:
     path = make_namespace(pair, name)
     pair.west.send("PUT", f"persistent/{name}/kept")
     pair.east.send("POST", f"namespaces/{name}/replication", ["us-east"])
-    eventually(lambda: pair.west.hold(path) is not None, "the change is held in us-west")
+    wait_until(lambda: pair.west.hold(path) is not None, "the change is held in us-west")
     held = pair.west.hold(path)
     assert held is not None
     assert (held.hold.reason, held.hold.detail) == (
@@ -289,7 +288,7 @@ def test_policies_without_our_cluster_are_held(pair: Synced) -> None:
 
     pair.east.send("POST", f"namespaces/{name}/replication", list(BOTH))
 
-    eventually(lambda: pair.west.hold(path) is None, "nothing is held once us-west is named again")
+    wait_until(lambda: pair.west.hold(path) is None, "nothing is held once us-west is named again")
     assert pair.west.get(f"persistent/{name}") == [f"persistent://{name}/kept"]
 
 
@@ -299,7 +298,7 @@ def test_delete_under_topics_is_held_until_confirmed(pair: Synced) -> None:
     pair.west.send("PUT", f"persistent/{name}/kept")
     with pair.zookeeper() as zookeeper:
         zookeeper.delete(path)
-    eventually(lambda: pair.west.hold(path) is not None, "the delete is held in us-west")
+    wait_until(lambda: pair.west.hold(path) is not None, "the delete is held in us-west")
     held = pair.west.hold(path)
     assert held is not None
     assert (held.hold.reason, held.hold.detail) == ("has-topics", "topics still exist here")
@@ -308,7 +307,7 @@ def test_delete_under_topics_is_held_until_confirmed(pair: Synced) -> None:
     (answer,) = pair.west.region.command("holds", "confirm", path, "--yes")["items"]
 
     assert answer["state"] == "done"
-    eventually(lambda: pair.west.get(f"namespaces/{name}") is None, "the confirmed delete in us-west")
+    wait_until(lambda: pair.west.get(f"namespaces/{name}") is None, "the confirmed delete in us-west")
 
 
 @pytest.mark.anyio
@@ -366,7 +365,7 @@ def test_restarted_zookeeper_costs_nothing_but_time(pair: Synced) -> None:
         for name in names[10:]:
             zookeeper.create(tenant_path(name), json.dumps(tenant(name)).encode())
     arrive(pair, names)
-    eventually(lambda: rest.answers(f"{cluster.admin_url}/admin/v2/tenants"), "the broker of us-east goes on")
+    wait_until(lambda: rest.answers(f"{cluster.admin_url}/admin/v2/tenants"), "the broker of us-east goes on")
 
 
 def test_expired_session_is_healed_by_a_scan(pair: Synced, link: Link) -> None:
@@ -382,7 +381,7 @@ def test_expired_session_is_healed_by_a_scan(pair: Synced, link: Link) -> None:
     before = sessions()
     link.cut()
     try:
-        eventually(lambda: sessions() < before, "the server has forgotten the daemon's session")
+        wait_until(lambda: sessions() < before, "the server has forgotten the daemon's session")
         with pair.zookeeper() as zookeeper:
             for name in names:
                 zookeeper.create(tenant_path(name), json.dumps(tenant(name)).encode())
@@ -390,13 +389,13 @@ def test_expired_session_is_healed_by_a_scan(pair: Synced, link: Link) -> None:
     finally:
         link.mend()
     arrive(pair, names)
-    eventually(lambda: pair.west.roles("gone-unseen") is None, "the delete in us-west")
+    wait_until(lambda: pair.west.roles("gone-unseen") is None, "the delete in us-west")
 
 
 def test_what_the_bus_lives_on_is_never_held(pair: Synced) -> None:
     """Its tenant and namespace are alike in both clusters, and the namespaces of the locks take no part."""
     bus_tenant = pair.topic.split("/")[2]
-    eventually(lambda: all(side.region.quiet() for side in pair.sides), "both quiet")
+    wait_until(lambda: all(side.region.quiet() for side in pair.sides), "both quiet")
     held = {path for side in pair.sides for path in side.region.holds() if f"/{bus_tenant}" in path}
     assert held == set()
 
@@ -409,7 +408,7 @@ def test_status_and_events_tell_about_both_regions(pair: Synced) -> None:
             return False
         return status.document is not None and bool(pair.east.region.command("status")["peers"])
 
-    eventually(heard, "us-west's heartbeat in us-east")
+    wait_until(heard, "us-west's heartbeat in us-east")
     status = pair.east.region.command("status")
     assert (status["region"], status["daemon"], status["baseline_done"]) == ("us-east", "running", True)
     assert [(peer["region"], peer["same_rules"]) for peer in status["peers"]] == [("us-west", True)]

@@ -13,8 +13,9 @@ import pytest
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion
 from syncer.model import MetaPath
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
+from tests.support.synced import BOTH, Side, Synced, bus_topic
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow]
 
@@ -75,7 +76,7 @@ def test_a_global_policy_answers_in_the_other_region_and_a_local_one_does_not(pa
     east, west = pair.east, pair.west
     east.send("POST", f"persistent/{SPACE}/first/maxProducers", 5)
     east.send("POST", f"persistent/{SPACE}/first/maxConsumers?isGlobal=true", 7)
-    eventually(lambda: policy(west, "first", "maxConsumers") == 7, "a global policy in us-west")
+    wait_until(lambda: policy(west, "first", "maxConsumers") == 7, "a global policy in us-west")
     retention = {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1}
     west.send("POST", f"persistent/{SPACE}/first/retention?isGlobal=true", retention)
     west.send("POST", f"persistent/{SPACE}/first/messageTTL?messageTTL=33&isGlobal=true")
@@ -85,7 +86,7 @@ def test_a_global_policy_answers_in_the_other_region_and_a_local_one_does_not(pa
     west.send(
         "POST", f"persistent/{SPACE}/first/backlogQuota?isGlobal=true&backlogQuotaType=destination_storage", quota
     )
-    eventually(lambda: bool(policy(east, "first", "backlogQuotaMap")), "policies of every form in us-east")
+    wait_until(lambda: bool(policy(east, "first", "backlogQuotaMap")), "policies of every form in us-east")
     assert policy(east, "first", "retention") == retention
     assert policy(east, "first", "messageTTL") == 33
     assert policy(east, "first", "dispatchRate")["dispatchThrottlingRateInMsg"] == 9
@@ -100,24 +101,24 @@ def test_a_global_policy_answers_in_the_other_region_and_a_local_one_does_not(pa
 def test_removing_the_last_policy_travels(pair: Synced) -> None:
     east, west = pair.east, pair.west
     east.send("POST", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true", 4)
-    eventually(lambda: policy(west, "second", "maxConsumers") == 4, "the policy in us-west")
+    wait_until(lambda: policy(west, "second", "maxConsumers") == 4, "the policy in us-west")
     west.send("DELETE", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true")
-    eventually(lambda: policy(east, "second", "maxConsumers") is None, "its removal in us-east")
+    wait_until(lambda: policy(east, "second", "maxConsumers") is None, "its removal in us-east")
     east.send("POST", f"persistent/{SPACE}/second/maxConsumers?isGlobal=true", 6)
-    eventually(lambda: policy(west, "second", "maxConsumers") == 6, "another one in us-west")
+    wait_until(lambda: policy(west, "second", "maxConsumers") == 6, "another one in us-west")
 
 
 def test_a_topic_that_comes_later_gets_what_was_set_elsewhere_before(pair: Synced) -> None:
     east, west = pair.east, pair.west
     east.send("PUT", f"persistent/{SPACE}/later")
     east.send("POST", f"persistent/{SPACE}/later/maxConsumers?isGlobal=true", 3)
-    eventually(
+    wait_until(
         lambda: any(row["path"] == path_of("later") for row in west.region.command("parked", "list")["items"]),
         "the policy waits in us-west for its topic",
     )
     assert "later" not in listed(west)
     west.send("PUT", f"persistent/{SPACE}/later")
-    eventually(lambda: policy(west, "later", "maxConsumers") == 3, "the policy of the topic that has come")
+    wait_until(lambda: policy(west, "later", "maxConsumers") == 3, "the policy of the topic that has come")
 
 
 def test_edits_in_both_regions_end_with_one_value_and_nothing_of_a_broker_is_lost(pair: Synced) -> None:
@@ -141,7 +142,7 @@ def test_edits_in_both_regions_end_with_one_value_and_nothing_of_a_broker_is_los
     def settled() -> bool:
         return value(pair.east) == value(pair.west) and all(side.region.quiet() for side in pair.sides)
 
-    eventually(settled, "one value in both")
+    wait_until(settled, "one value in both")
     last = value(pair.east)
     assert last in {1000 + ROUNDS - 1, 2000 + ROUNDS - 1}, "the last edit of a region has won"
     lost = {2000 + ROUNDS - 1, 1000 + ROUNDS - 1} - {last}
@@ -159,10 +160,10 @@ def test_edits_in_both_regions_end_with_one_value_and_nothing_of_a_broker_is_los
 def test_status_tells_of_namespaces_and_nothing_was_made_by_looking(pair: Synced) -> None:
     west = pair.west
     west.send("PUT", f"namespaces/{TENANT}/empty", {"replication_clusters": ["us-west"]})
-    eventually(lambda: west.region.command("status")["topic_policies"]["namespaces"] == 2, "the new namespace is seen")
+    wait_until(lambda: west.region.command("status")["topic_policies"]["namespaces"] == 2, "the new namespace is seen")
     west.send("PUT", f"persistent/{SPACE}/looked/partitions", 1)  # the daemons carry it
     west.send("POST", f"persistent/{SPACE}/looked/maxConsumers?isGlobal=true", 2)
-    eventually(lambda: west.region.command("status")["topic_policies"]["followed"] == 1, "the other one is followed")
+    wait_until(lambda: west.region.command("status")["topic_policies"]["followed"] == 1, "the other one is followed")
     told = west.region.command("status")["topic_policies"]
     assert (told["replicated"], told["withheld"], told["unread"]) == ([], {}, 0)
     assert told["followed"] == 1
@@ -175,28 +176,28 @@ def test_switching_the_source_off_deletes_nothing_anywhere_and_the_values_come_b
     path = path_of("kept")
     east.send("PUT", f"persistent/{SPACE}/kept/partitions", 1)
     east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 21)
-    eventually(lambda: policy(west, "kept", "maxConsumers") == 21, "the policy in us-west")
-    eventually(lambda: all(side.region.quiet() for side in pair.sides), "both have written all")
+    wait_until(lambda: policy(west, "kept", "maxConsumers") == 21, "the policy in us-west")
+    wait_until(lambda: all(side.region.quiet() for side in pair.sides), "both have written all")
     text = west.region.file.read_text(encoding="utf-8")
     west.region.stop()
     west.region.file.write_text(text.replace(f'system_topics = ["{TENANT}/*"]', "system_topics = []"), encoding="utf-8")
     try:
         west.region.start()
-        eventually(lambda: west.hold(path) is not None, "the policy is missing in the store, and held")
+        wait_until(lambda: west.hold(path) is not None, "the policy is missing in the store, and held")
         assert policy(east, "kept", "maxConsumers") == 21
         west.region.command("holds", "reject", path, "--yes")
-        eventually(lambda: path in west.region.entries(), "the policy in the store of us-west")
+        wait_until(lambda: path in west.region.entries(), "the policy in the store of us-west")
         assert policy(east, "kept", "maxConsumers") == 21
     finally:
         west.region.stop()
         west.region.file.write_text(text, encoding="utf-8")
         west.region.start()
-    eventually(lambda: policy(west, "kept", "maxConsumers") == 21, "all is as before")
+    wait_until(lambda: policy(west, "kept", "maxConsumers") == 21, "all is as before")
     assert policy(east, "kept", "maxConsumers") == 21
-    eventually(lambda: all(side.region.quiet() for side in pair.sides), "nothing is left to be decided")
+    wait_until(lambda: all(side.region.quiet() for side in pair.sides), "nothing is left to be decided")
     assert west.hold(path) is None
     east.send("POST", f"persistent/{SPACE}/kept/maxConsumers?isGlobal=true", 22)
-    eventually(lambda: policy(west, "kept", "maxConsumers") == 22, "a further change in us-west")
+    wait_until(lambda: policy(west, "kept", "maxConsumers") == 22, "a further change in us-west")
 
 
 def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced) -> None:
@@ -204,7 +205,7 @@ def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced)
     path = path_of("shared")
     east.send("PUT", f"persistent/{SPACE}/shared/partitions", 1)
     east.send("POST", f"persistent/{SPACE}/shared/maxConsumers?isGlobal=true", 22)
-    eventually(lambda: policy(west, "shared", "maxConsumers") == 22, "the policy in us-west")
+    wait_until(lambda: policy(west, "shared", "maxConsumers") == 22, "the policy in us-west")
     west.send("POST", f"tenants/{TENANT}", {"adminRoles": [], "allowedClusters": list(BOTH)})
     west.send("POST", f"namespaces/{SPACE}/replication", list(BOTH))
 
@@ -215,12 +216,12 @@ def test_a_namespace_that_becomes_geo_replicated_is_left_to_pulsar(pair: Synced)
         )
 
     try:
-        eventually(replicated, "status names the namespace")
+        wait_until(replicated, "status names the namespace")
         assert west.region.command("explain", path) is not None
         assert west.hold(path) is None
         assert policy(east, "shared", "maxConsumers") == 22
     finally:
         west.send("POST", f"namespaces/{SPACE}/replication", ["us-west"])
-    eventually(lambda: not replicated(), "it is carried again")
+    wait_until(lambda: not replicated(), "it is carried again")
     east.send("POST", f"persistent/{SPACE}/shared/maxConsumers?isGlobal=true", 23)
-    eventually(lambda: policy(west, "shared", "maxConsumers") == 23, "a change after that in us-west")
+    wait_until(lambda: policy(west, "shared", "maxConsumers") == 23, "a change after that in us-west")

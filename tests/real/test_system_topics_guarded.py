@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,6 @@ import pytest
 
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster
 from deploy.lab.software import java, pulsar_home
-from deploy.lab.waiting import wait_for
 from syncer.admin.auth import TokenAuth
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.client import PulsarBusConfig
@@ -22,14 +20,14 @@ from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from syncer.system_topics.pulsar import PulsarTopicLogs
 from syncer.system_topics.source import SystemTopics
+from syncer.waiting import until
 from tests.conftest import require
 from tests.support.tokens import SUPERUSER, Tokens
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow]
 
 TENANT, ROLE = "guarded", "syncer"
 OPEN, CLOSED = f"{TENANT}/open", f"{TENANT}/closed"
-DEADLINE_S = 60.0
 
 
 class Place(NamedTuple):
@@ -82,10 +80,6 @@ async def source(place: Place) -> AsyncIterator[SystemTopics]:
         await store.close()
 
 
-async def became(condition: Callable[[], bool]) -> bool:
-    return await asyncio.to_thread(wait_for, condition, deadline_s=DEADLINE_S) is not None
-
-
 async def test_a_namespace_that_the_role_may_not_read_waits_alone_until_it_may(place: Place) -> None:
     paths = {name: MetaPath(f"/admin/topic-policies/global/{name}/persistent/a") for name in (OPEN, CLOSED)}
 
@@ -100,14 +94,14 @@ async def test_a_namespace_that_the_role_may_not_read_waits_alone_until_it_may(p
             await admin.send("POST", f"/admin/v2/persistent/{name}/a/maxConsumers?isGlobal=true", 7)
         await permit(admin, OPEN)
         async with source(place) as policies:
-            assert await became(lambda: set(policies.standing().withheld) == {CLOSED})
+            await until(lambda: set(policies.standing().withheld) == {CLOSED}, "it alone is withheld")
             answers, withheld, _ = await policies.read(list(paths.values()))
             entry = answers[paths[OPEN]]
             assert entry is not None
             assert b'"maxConsumerPerTopic":7' in entry.value
             assert "Authorization" in withheld[paths[CLOSED]]
             await permit(admin, CLOSED)
-            assert await became(lambda: not policies.standing().withheld), "it goes on by itself"
+            await until(lambda: not policies.standing().withheld, "it goes on by itself")
             answers, withheld, _ = await policies.read(list(paths.values()))
             assert not withheld
             assert answers[paths[CLOSED]] is not None

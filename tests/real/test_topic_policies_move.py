@@ -22,8 +22,8 @@ from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import java, pulsar_home
 from syncer.conflict.register import HoldReason
 from syncer.model import MetaPath
+from syncer.waiting import wait_until
 from tests.conftest import require
-from tests.support.synced import eventually
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -146,33 +146,33 @@ def test_global_policies_come_along_between_the_services_of_brokers(sides: tuple
         return all(side.consumers(topic) == number for side in sides for topic, number in wanted.items())
 
     def held(reason: HoldReason, what: str) -> None:
-        eventually(lambda: all(moves.held(topic) is reason for topic in TOPICS), what)
+        wait_until(lambda: all(moves.held(topic) is reason for topic in TOPICS), what)
 
     stays.set_consumers("one", 21)
     moves.set_consumers("two", 22)
     moves.set_consumers("gone", 23)
-    eventually(lambda: both_answer(one=21, two=22, gone=23), "the policies in both regions")
-    eventually(lambda: all(side.region.quiet() for side in sides), "both have written all")
+    wait_until(lambda: both_answer(one=21, two=22, gone=23), "the policies in both regions")
+    wait_until(lambda: all(side.region.quiet() for side in sides), "both have written all")
 
     moves.serve(IN_STORE, SELECTED, "system_topics = []")
     held(HoldReason.MASS_DELETE, "all are missing in the store")
     moves.region.command("holds", "reject", "--all", "--only", "mass-delete", "--yes")
-    eventually(lambda: both_answer(one=21, two=22, gone=23), "the policies in the store of us-west")
+    wait_until(lambda: both_answer(one=21, two=22, gone=23), "the policies in the store of us-west")
     assert {path_of(each) for each in TOPICS} <= moves.region.entries().keys()
     moves.set_consumers("one", 31)
     stays.set_consumers("two", 32)
     rest.send("DELETE", f"{moves.cluster.admin_url}/admin/v2/persistent/{SPACE}/gone/maxConsumers?isGlobal=true")
-    eventually(lambda: both_answer(one=31, two=32), "changes from either side")
-    eventually(lambda: stays.consumers("gone") is None, "and the removal")
-    eventually(lambda: all(side.region.quiet() for side in sides), "both have written all")
+    wait_until(lambda: both_answer(one=31, two=32), "changes from either side")
+    wait_until(lambda: stays.consumers("gone") is None, "and the removal")
+    wait_until(lambda: all(side.region.quiet() for side in sides), "both have written all")
 
     moves.serve(IN_TOPICS, "system_topics = []", SELECTED)
     held(HoldReason.FIRST_CONTACT, "the topics have what was there before")
     assert [stays.consumers(topic) for topic in TOPICS] == [31, 32, None], "and nobody else is told of that"
     moves.region.command("holds", "confirm", "--all", "--only", "first-contact", "--yes")
-    eventually(lambda: [moves.consumers(topic) for topic in TOPICS] == [31, 32, None], "the policies as they are now")
+    wait_until(lambda: [moves.consumers(topic) for topic in TOPICS] == [31, 32, None], "the policies as they are now")
     stays.set_consumers("gone", 43)
     moves.set_consumers("one", 41)
-    eventually(lambda: both_answer(one=41, two=32, gone=43), "and it goes on")
-    eventually(lambda: all(side.region.quiet() for side in sides), "both have written all")
+    wait_until(lambda: both_answer(one=41, two=32, gone=43), "and it goes on")
+    wait_until(lambda: all(side.region.quiet() for side in sides), "both have written all")
     assert moves.region.holds() == {}

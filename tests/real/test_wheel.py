@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINERFILE = REPOSITORY / "deploy" / "container" / "Containerfile"
 LOCK = REPOSITORY / "requirements" / "daemon.lock"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.xdist_group("wheel")
 
 
 def run(*command: str | Path, cwd: Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
@@ -94,7 +96,7 @@ def test_the_wheel_carries_the_three_packages_and_nothing_else(wheel: Path) -> N
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=WAIT_S,
     )
     missing = {name for name in tracked.stdout.split() if (REPOSITORY / name).exists()} - names
     assert missing == set(), "a file of the packages does not reach the wheel"

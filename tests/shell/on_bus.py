@@ -28,6 +28,7 @@ from syncer.model import (
 )
 from syncer.paths import classify
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import WAIT_S
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Of a message: more than any daemon takes."""
@@ -103,7 +104,7 @@ class Bystander:
 
 def messages_on(bus_file: Path) -> list[Outgoing]:
     """Every message that still stands on the bus, in order."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db:
         rows = db.execute("SELECT payload, properties FROM message ORDER BY id").fetchall()
     return [Outgoing(payload, orjson.loads(properties)) for payload, properties in rows]
 
@@ -128,6 +129,6 @@ def distinct_changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
 
 def backlog(bus_file: Path, region: str) -> int:
     """How many messages the region has not acknowledged."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db:
         query = "SELECT count(*) FROM log JOIN region ON region = name WHERE name = ? AND place > acked"
         return int(db.execute(query, (region,)).fetchone()[0])

@@ -11,10 +11,10 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,10 @@ from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import LIVING, WAIT_S, until
 from tests.support.forked import ForkedRegion
 
-DEADLINE_S = 60.0
-POLL_S = 0.02
+_numbers = count(1)
 
 TENANT = MetaPath("/admin/policies/acme")
 NAMESPACE = MetaPath("/admin/policies/acme/orders")
@@ -82,6 +82,7 @@ class Site:
     ahead_ms: int = 0
     shared: str = ""
     writer: OutsideWriter = field(init=False)
+    file: Path = field(init=False)
     process: ForkedRegion | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +100,11 @@ class Site:
     def database(self) -> Path:
         """The region's sidecar database."""
         return self.folder / "state.db"
+
+    @property
+    def log(self) -> Path:
+        """What its daemon has said, as a process of its own."""
+        return self.folder / "daemon.log"
 
     def clock(self) -> Millis:
         """The clock of the region's machines."""
@@ -135,9 +141,14 @@ class Site:
     def start(self, **overrides: Any) -> None:
         """Start the daemon as a process of its own, as ``syncer run`` does."""
         assert self.process is None
-        file = self.folder / "syncer.yaml"
-        file.write_text(self.dumped(**overrides), encoding="utf-8")
-        self.process = ForkedRegion(str(file), str(self.ahead_ms), log=self.folder / "daemon.log")
+        self.write_file(**overrides)
+        self.process = ForkedRegion(str(self.file), str(self.ahead_ms), name=self.name, log=self.log)
+
+    def write_file(self, **overrides: Any) -> None:
+        """Write the configuration into a new file: another process may still read the former one."""
+        self.file = self.folder / f"syncer-{next(_numbers)}.yaml"
+        self.file.write_text(self.dumped(**overrides), encoding="utf-8")
+        self.file.chmod(0o600)
 
     def dumped(self, **overrides: Any) -> str:
         """The configuration as a file's text."""
@@ -160,13 +171,14 @@ class Site:
         process, self.process = self.process, None
         if process is None:
             return 0
+        LIVING.let_go(process)
         if process.poll() is None:
             os.kill(process.pid, how)
         try:
-            return process.wait(DEADLINE_S)
+            return process.wait()
         except subprocess.TimeoutExpired:
             process.kill()
-            return process.wait(DEADLINE_S)
+            return process.wait()
 
     # -- what it holds and tells
 
@@ -254,38 +266,19 @@ class Site:
         return answered[0]
 
 
-async def until(condition: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
-    """Poll until the condition holds.
-
-    Raises:
-        AssertionError: It did not before the deadline.
-    """
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
-        await anyio.sleep(POLL_S)
-
-
 async def active(*sites: Site) -> None:
     """Wait until the daemons of these regions have met what their stores hold, for the first time on their database."""
     for site in sites:
 
         def met(site: Site = site) -> bool:
-            try:
-                return (site.shared or site.database.exists()) and site.status().identity.first_scan_done
-            except (StateForeign, StateUnavailable):  # the schema is being made
-                return False
+            return bool(site.shared or site.database.exists()) and site.status().identity.first_scan_done
 
-        await until(met, f"{site.name} is active")
+        await until(met, f"{site.name} is active", passing=(StateForeign, StateUnavailable))  # its schema is being made
 
 
-async def equal(*sites: Site, deadline_s: float = DEADLINE_S) -> None:
+async def equal(*sites: Site) -> None:
     """Wait until the stores of these regions hold the same."""
-    await until(
-        lambda: all(site.picture() == sites[0].picture() for site in sites[1:]),
-        "the stores are equal",
-        deadline_s,
-    )
+    await until(lambda: all(site.picture() == sites[0].picture() for site in sites[1:]), "the stores are equal")
 
 
 def heard(site: Site) -> list[str]:
@@ -296,7 +289,7 @@ def heard(site: Site) -> list[str]:
 @contextmanager
 def locked(file: Path) -> Any:
     """Keep everybody from writing to an SQLite file."""
-    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
+    with closing(sqlite3.connect(file, timeout=WAIT_S, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         yield
         db.execute("ROLLBACK")

@@ -23,7 +23,8 @@ from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFil
 from syncer.state.contract.operations import Asked, Operation, OperationState
 from syncer.state.contract.repairs import Repair
 from syncer.state.views.region import Views
-from tests.shell.region import Site, until
+from syncer.waiting import WAIT_S, until
+from tests.shell.region import Site
 
 Picture = dict[MetaPath, MetadataChangeEvent]
 NOTHING: Final = Consent()
@@ -32,7 +33,7 @@ _numbers: Final = count(1)
 
 def picture(site: Site) -> Picture:
     """What the region's daemon has stamped, or folded, of what its store holds; with tombstones."""
-    with closing(sqlite3.connect(site.database, timeout=10)) as db:
+    with closing(sqlite3.connect(site.database, timeout=WAIT_S)) as db:
         paths = [MetaPath(path) for (path,) in db.execute("SELECT path FROM registers ORDER BY path")]
     held, found = site.writer.items(), Picture()
     for path in paths:

@@ -8,24 +8,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from syncer.bus.wire.messages import TreeMessage
 from syncer.conflict.classes.pairs import label_of
 from syncer.conflict.scope import Scope
 from syncer.model import Region
 from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import WAIT_S, until
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
-from tests.shell.region import POLL_S, Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.support.parts import parts_of
-
-DEADLINE_S = 60.0
 
 
 def lose_all(bus_file: Path) -> int:
     """Delete what stands on the bus and was not read by everybody; how many messages that were."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db, db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db, db:
         db.execute("DELETE FROM log")
         return db.execute("DELETE FROM message").rowcount
 
@@ -64,9 +61,9 @@ async def test_what_the_bus_has_lost_is_found_and_sent_again(east: Site, west: S
         await until(lambda: len(distinct_changes_on(bus_file)) == 5, "west has published")
     assert lose_all(bus_file) >= 5
     async with east.running(), west.running():
-        await equal(east, west, deadline_s=DEADLINE_S)
+        await equal(east, west)
         assert len(east.picture()) == 30 - 2 + 10 + 5
-        await until(in_state("equal", (east, "west"), (west, "east")), "both say so", DEADLINE_S)
+        await until(in_state("equal", (east, "west"), (west, "east")), "both say so")
     told = [
         event for event in changes_on(bus_file) if event.path.rpartition("/")[2].startswith(("both", "new", "only"))
     ]
@@ -96,12 +93,11 @@ async def test_a_peer_that_answers_wrongly_or_never_is_reported_and_changes_noth
         await until(in_state("equal", (east, "west")), "the roots are equal")
 
         async def says(code: str, tree: str = label, root: str = "ab" * 16) -> None:
-            for _ in range(100):
+            async def reported() -> bool:
                 await odd.say(heartbeat("odd", sender="0" * 32, tree=tree, root=root))
-                await anyio.sleep(POLL_S)
-                if code in east.conditions():
-                    return
-            raise AssertionError(f"{code} is not reported: {east.conditions()}")
+                return code in east.conditions()
+
+            await until(reported, f"{code} is reported", shown=east.conditions)
 
         for step, body in (("groups", b"short"), ("buckets", b"x"), ("listing", b"no zlib"), ("remainder", b"")):
             await odd.say(_step(label, step, body))

@@ -12,8 +12,9 @@ from syncer.conflict.guards import UNTOLD_TOPICS
 from syncer.conflict.register import HoldReason
 from syncer.daemon import Daemon
 from syncer.replication.local import topic_answers
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant
 from tests.support.admin_server import Asked, serving
 
 POLICIES = b'{"replication_clusters":["east","west"],"bundles":{"numBundles":4}}'

@@ -13,9 +13,10 @@ from syncer.bus.wire.messages import Control, ControlAction
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetaPath, Millis, Region
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change
-from tests.shell.region import TENANT, Site, active, path_of, tenant, tenants, until
+from tests.shell.region import TENANT, Site, active, path_of, tenant, tenants
 
 GOOD = encode(change(TENANT, tenant("good")))
 

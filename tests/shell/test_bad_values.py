@@ -13,9 +13,10 @@ from syncer.daemon import Daemon
 from syncer.model import MetaPath
 from syncer.stores.contract import Entry, MetadataStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, changes_on, distinct_changes_on
-from tests.shell.region import TENANT, Site, active, path_of, tenant, until
+from tests.shell.region import TENANT, Site, active, path_of, tenant
 
 
 async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals_when_corrected(
@@ -186,4 +187,5 @@ async def test_a_remote_value_that_the_store_refuses_is_held_and_others_go_on(ea
         assert east.codes() == ["value-refused"]
         await west.say(change(TENANT, tenant("small"), sequence=3))
         await until(lambda: east.get(TENANT) == tenant("small"), "a newer one that fits is written")
+        await until(lambda: not east.holds(), "nothing is held")
     assert east.holds() == {}

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from syncer.conflict.register import HoldReason
 from syncer.model import MetaPath
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 
 IN, OUT = path_of("stays"), path_of("comes-and-goes")
 

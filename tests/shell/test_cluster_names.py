@@ -9,9 +9,10 @@ from typing import Any, Final
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
 from syncer.replication.group.participation import NAMES_CONTRADICT as CONTRADICT
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 
 SPACE: Final = MetaPath("/admin/policies/acme/orders")
 HERE: Final = {"pulsar-e": "east", "pulsar-w": "west"}

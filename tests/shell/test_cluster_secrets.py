@@ -17,9 +17,10 @@ from spark_snapshot.sources.reach import Reach
 from syncer.cli.main import app
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import MetaPath, Millis, ResourceKind, Revision
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, changes_on, heartbeat
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 
 SECRET: Final = "Geheimnis"
 GREEN: Final = MetaPath("/admin/clusters/green")

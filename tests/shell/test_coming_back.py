@@ -9,14 +9,14 @@ from pathlib import Path
 
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.state.contract.operations import OperationState
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on, heartbeat
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.shell.test_rebuild import _forget
 
 SHORTLY = {"limits": {"tombstone_grace": "1ms"}}
 GONE, KEPT, LATER = path_of("gone"), path_of("kept"), path_of("later")
-LONG_S = 50.0
 
 
 def remembers(site: Site) -> bool:
@@ -38,7 +38,7 @@ def _shows_its_coming_back(site: Site) -> bool:
 
 def lose_backlog(bus_file: Path, region: str) -> None:
     """What waits on the bus for a region expires."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db:
         query = "UPDATE region SET acked = (SELECT max(place) FROM log WHERE region = name) WHERE name = ?"
         db.execute(query, (region,))
         db.commit()
@@ -63,17 +63,17 @@ async def test_a_forgotten_region_on_a_new_database_raises_no_delete_that_was_fo
             await equal(east, west, south)
         assert (await west.do("regions-forget", region="south", force="true")).state is OperationState.DONE
         east.writer.delete(GONE)
-        await until(lambda: not remembers(east) and not remembers(west), "the delete is forgotten", LONG_S)
+        await until(lambda: not remembers(east) and not remembers(west), "the delete is forgotten")
         _forget(south)
         lose_backlog(bus_file, "south")
         assert south.get(GONE) == tenant("old")
         south.writer.put(LATER, tenant("south"))
         said = len(distinct_changes_on(bus_file))
         async with south.running():
-            await until(lambda: stands_still(south), "south hears that it was forgotten", LONG_S)
+            await until(lambda: stands_still(south), "south hears that it was forgotten")
             assert south.report()["paused"]
             for site in (east, west):
-                await until(partial(_shows_its_coming_back, site), "its coming back is shown", LONG_S)
+                await until(partial(_shows_its_coming_back, site), "its coming back is shown")
             east.writer.put(KEPT, tenant("new"))
             await until(lambda: west.get(KEPT) == tenant("new"), "the others go on")
             for site in (east, west):
@@ -94,9 +94,9 @@ async def test_a_region_that_lost_its_database_does_not_take_what_the_others_ref
         _forget(east)
         async with east.running():
             await active(east)
-            await until(lambda: _refuses(east, "south"), "west has told what it refuses", LONG_S)
+            await until(lambda: _refuses(east, "south"), "west has told what it refuses")
             await south.say(change(GONE, tenant("deleted long ago"), region="south", sequence=2))
-            await until(lambda: "forgotten-database" in east.codes() and west.codes(), "both have refused it", LONG_S)
+            await until(lambda: "forgotten-database" in east.codes() and west.codes(), "both have refused it")
             assert (east.get(GONE), west.get(GONE)) == (None, None)
 
 

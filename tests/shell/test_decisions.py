@@ -13,9 +13,10 @@ from syncer.model import EventType, MetaPath
 from syncer.operations.decisions import lost_in
 from syncer.paths import CLUSTERS
 from syncer.state.contract.operations import OperationState
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on
-from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, tenants, until
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, tenants
 
 
 def policies(*clusters: str, **fields: object) -> bytes:

@@ -13,8 +13,9 @@ import anyio
 from deploy.lab.ports import free_ports
 from syncer.access import token_file, tokens
 from syncer.surface import Surface
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, SocketClient
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from syncer.model import MetaPath
 from syncer.replication.still_excluded import DIFFER
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 
 SPACE: Final = MetaPath("/admin/policies/acme/orders")
 TTL: Final = "message_ttl_in_seconds"

@@ -14,9 +14,10 @@ from syncer import daemon
 from syncer.bus.embedded import set_link
 from syncer.daemon import Daemon
 from syncer.state.sql.database import SqlState
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import backlog, changes_on, distinct_changes_on
-from tests.shell.region import Site, active, equal, locked, path_of, tenant, until
+from tests.shell.region import Site, active, equal, locked, path_of, tenant
 from tests.support.parts import parts_of
 
 

@@ -14,9 +14,10 @@ from syncer.conflict.changeover import ABLE, NEWEST
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.model import Digest, MetaPath, ResourceKind
 from syncer.replication.local import going_over
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, changes_on, heartbeat
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 
 KIND: Final = ResourceKind.NAMESPACE
 SPACE: Final = MetaPath("/admin/policies/acme/orders")
@@ -28,7 +29,7 @@ BEFORE: Final = {**NEWEST.ids, "namespace": "namespace/1", "topic-policy": "topi
 
 
 def digest(site: Site, column: str = "s_digest") -> Digest | None:
-    with closing(sqlite3.connect(site.folder / "state.db", timeout=10)) as state:
+    with closing(sqlite3.connect(site.folder / "state.db", timeout=WAIT_S)) as state:
         row = state.execute(f"SELECT {column} FROM registers WHERE path = ?", [SPACE]).fetchone()
     return None if row is None else row[0]
 

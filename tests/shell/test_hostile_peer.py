@@ -29,12 +29,12 @@ from syncer.replication.inbound import arrived, quarantine
 from syncer.replication.inbound.quarantine import Shelf
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.conflicts import Amount
+from syncer.waiting import until
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
-from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant
 from tests.support.parts import parts_of
 from tests.support.scrawling import scrawl
 
-DEADLINE_S: Final = 60.0
 YEAR_2200_MS: Final = 7_258_118_400_000
 EVIL: Final = "e" * 32
 NAMESPACE_ODD: Final = MetaPath("/admin/policies/acme/odd")
@@ -157,13 +157,13 @@ async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
             wanted = ["signature-invalid"] * (len(REFUSED) - beats)  # heartbeats are only counted
         wanted = sorted([*wanted, "message-unreadable"])
         honest = {TENANT, *(path_of(f"honest{number}") for number in range(len(REFUSED)))}
-        await until(lambda: honest <= east.picture().keys(), "the honest region's arrive", DEADLINE_S)
-        await until(lambda: east.codes() == wanted, "each is refused by its reason", DEADLINE_S)
+        await until(lambda: honest <= east.picture().keys(), "the honest region's arrive")
+        await until(lambda: east.codes() == wanted, "each is refused by its reason")
         await equal(east, west)
         assert all(len(row.poison.detail) <= 2000 for row in east.quarantined())
+        await until(lambda: peer == "stranger" or "region-id-in-use" in east.conditions(), "the status says it")
     # Of its own region east is sure; that the others believe whom the group's key makes a member, it can only report.
     assert not any(name in east.picture() for name in map(path_of, ("b", "c", "d", "e", "spoilt", "stamped")))
-    assert peer == "stranger" or "region-id-in-use" in east.conditions()
     assert peer != "stranger" or path_of("a") not in west.picture()
 
 
@@ -194,12 +194,12 @@ async def test_texts_that_break_a_database_or_a_terminal_are_kept_and_shown(
         await equal(east, west)
         await hostile.say(*map(mouth.sign, said))
         west.writer.put(path_of("later"), tenant("honest"))
-        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
-        await until(east.quarantined, "what cannot be understood is kept", DEADLINE_S)
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on")
+        await until(east.quarantined, "what cannot be understood is kept")
         if peer != "stranger":
-            await until(lambda: NAMESPACE_ODD in east.holds(), "the guard holds, and says why", DEADLINE_S)
+            await until(lambda: NAMESPACE_ODD in east.holds(), "the guard holds, and says why")
             await hostile.say(mouth.sign(encode(Control(action=ControlAction.PAUSE, reason=odd, number=1, **named))))
-            await until(lambda: east.status().identity.paused, "it is obeyed, and says why", DEADLINE_S)
+            await until(lambda: east.status().identity.paused, "it is obeyed, and says why")
     assert east.get(TENANT) == tenant("honest")
 
 
@@ -217,13 +217,13 @@ async def test_the_year_2200_waits_for_a_person_and_a_value_of_5_mb_for_the_stor
         for message in said:
             await hostile.say(mouth.sign(message))
         west.writer.put(path_of("later"), tenant("honest"))
-        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on")
         if peer == "stranger":
-            await until(lambda: east.codes() == ["signature-invalid"] * len(said), "nothing is believed", DEADLINE_S)
+            await until(lambda: east.codes() == ["signature-invalid"] * len(said), "nothing is believed")
         else:
-            await until(lambda: east.status().counts.future_events == 2, "the future waits", DEADLINE_S)
-            await until(lambda: east.status().counts.due == 6, "the store refuses the values", DEADLINE_S)
-            await until(east.quarantined, "which a person can see", DEADLINE_S)
+            await until(lambda: east.status().counts.future_events == 2, "the future waits")
+            await until(lambda: east.status().counts.due == 6, "the store refuses the values")
+            await until(east.quarantined, "which a person can see")
         west.writer.put(TENANT, tenant("still ours"))
         await until(lambda: east.get(TENANT) == tenant("still ours"), "the present wins over the future")
         assert set(east.picture()) == {TENANT, path_of("later")}
@@ -286,7 +286,7 @@ async def test_lies_about_trees_and_listings_change_nothing(
                     await hostile.say(mouth.sign(encode(message)))
         await hostile.say(*(mouth.sign(encode(message)) for message in told))
         west.writer.put(path_of("later"), tenant("honest"))
-        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on")
         assert daemon.pumps is not None
         parts = parts_of(daemon.pumps.driver)
         assert len(parts.recovery.values.requested) <= MAX_REQUESTED
@@ -313,9 +313,9 @@ async def test_a_flood_takes_no_more_room_than_there_is(
         flood += [evil(f"t{number}", tenant(), number, time_ms=YEAR_2200_MS) for number in range(101, 201)]
         await hostile.say(*map(mouth.sign, flood))
         west.writer.put(TENANT, tenant("honest"))
-        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on", DEADLINE_S)
-        await until(lambda: "quarantine-full" in east.conditions(), "the status says it", DEADLINE_S)
-        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read", DEADLINE_S)
+        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on")
+        await until(lambda: "quarantine-full" in east.conditions(), "the status says it")
+        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read")
         held = east.status().counts.future_events
         assert (len(east.quarantined()), held) == ((20, 0) if peer == "stranger" else (30, 10))
         let_go = len(flood) - 20 if peer == "stranger" else len(flood) - 40
@@ -336,11 +336,11 @@ async def test_regions_that_nobody_has_do_not_fill_the_memory(
         for number in range(20):
             await hostile.say(mouth.sign(encode(heartbeat(f"evil{number}", sender=f"{number:032x}"))))
         west.writer.put(TENANT, tenant("honest"))
-        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on")
         if peer == "stranger":
             assert heard(east) == ["west"]
         else:
-            await until(lambda: "too-many-regions" in east.conditions(), "the status says it", DEADLINE_S)
+            await until(lambda: "too-many-regions" in east.conditions(), "the status says it")
             assert len(east.report()["peers"]) == 5
 
 

@@ -12,8 +12,9 @@ from deploy.lab.ports import free_ports
 from syncer.errors import ConfigError
 from syncer.running import run
 from syncer.surface import Surface
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import active, until
+from tests.shell.region import active
 from tests.shell.test_slow_clients import asked
 
 
@@ -41,9 +42,11 @@ async def test_a_file_of_tokens_that_breaks_is_a_condition_until_it_is_mended(
         tasks.start_soon(Surface(daemon, version="1").serve)
         assert "401 Unauthorized" in await to_thread.run_sync(asked, port, "/api/v1/status")
         counted = 'syncer_http_requests_refused_total{code="unauthorized"} 1.0'
-        with anyio.fail_after(30):
-            while counted not in await to_thread.run_sync(asked, port, "/metrics"):  # noqa: ASYNC110 - it is asked again
-                await anyio.sleep(0.1)
+
+        async def is_counted() -> bool:
+            return counted in await to_thread.run_sync(asked, port, "/metrics")
+
+        await until(is_counted, "the refusal is counted")
         file.write_text("nonsense")
         file.chmod(0o600)
         await until(lambda: "api-rights-unreadable" in east.conditions(), "the status says it")

@@ -13,8 +13,9 @@ from syncer.operations import client
 from syncer.operations.contract import OperationRequest
 from syncer.state.contract.jobs import JobRow, JobState
 from syncer.state.contract.operations import Asked
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Site, active, until
+from tests.shell.region import Site, active
 from tests.suites import REPOSITORY
 
 STAND_IN: Final = """
@@ -51,7 +52,7 @@ def ask(site: Site, kind: str, **arguments: str) -> str:
     """Ask the daemon, and wait for its answer."""
     answers = site.ask(
         lambda views: client.ask(
-            views, [OperationRequest(kind, arguments)], Asked(by="ann", reason="a test"), timeout_s=20.0
+            views, [OperationRequest(kind, arguments)], Asked(by="ann", reason="a test"), timeout_s=WAIT_S
         )
     )
     assert not answers.pending
@@ -99,20 +100,19 @@ async def test_jobs_outlive_a_killed_daemon_and_are_taken_over_by_a_standby(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(360)
 async def test_spark_itself_takes_and_compares_snapshots_for_the_daemon(make_site: MakeSite, tmp_path: Path) -> None:
     east = make_site("east", snapshots={"folder": str(tmp_path / "snapshots"), "memory": "800m"})
     east.start()
     await active(east)
     assert ask(east, "job-take") == "job 1 waits"
     east.writer.put("/admin/policies/acme", b"{}")
-    await until(lambda: job(east, 1).over, "it is taken", 110.0)
+    await until(lambda: job(east, 1).over, "it is taken")
     first = job(east, 1)
     assert first.state is JobState.SUCCEEDED, first.detail
     ask(east, "job-take")
-    await until(lambda: job(east, 2).over, "it is taken again", 110.0)
+    await until(lambda: job(east, 2).over, "it is taken again")
     both = [str(each.output["id"]) for each in (first, job(east, 2))]
     ask(east, "job-diff", snapshots=",".join(both))
-    await until(lambda: job(east, 3).over, "they are compared", 110.0)
+    await until(lambda: job(east, 3).over, "they are compared")
     compared = job(east, 3)
     assert (compared.state, "counts" in compared.output) == (JobState.SUCCEEDED, True), compared.detail

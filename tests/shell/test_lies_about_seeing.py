@@ -15,10 +15,10 @@ from syncer.bus.wire.codec import encode
 from syncer.conflict.causality.vectors import MAX_COUNTERS
 from syncer.model import Counter, MetadataChangeEvent, Millis, Seen
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import until
 from tests.shell.on_bus import Bystander, change, changes_on
-from tests.shell.region import TENANT, Site, active, equal, tenant, until
+from tests.shell.region import TENANT, Site, active, equal, tenant
 
-DEADLINE_S: Final = 60.0
 EVIL: Final = "e" * 32
 YEAR_9999_MS: Final = 253_000_000_000_000
 
@@ -31,7 +31,7 @@ def lie(name: str, number: int, time_ms: int, seen: Seen | None = None) -> Outgo
 
 async def everywhere(value: bytes, *sites: Site) -> None:
     """Wait until all hold it."""
-    await until(lambda: all(site.get(TENANT) == value for site in sites), "it is everywhere", DEADLINE_S)
+    await until(lambda: all(site.get(TENANT) == value for site in sites), "it is everywhere")
 
 
 def last_of(bus_file: Path, region: str) -> MetadataChangeEvent:
@@ -56,10 +56,9 @@ async def test_a_path_is_not_carried_ahead_of_all_clocks(
                 await until(
                     lambda site=site: site.status().counts.future_events >= waiting - 1,  # type: ignore[misc]
                     "all but those within the skew wait",
-                    DEADLINE_S,
                 )
         west.writer.put(TENANT, tenant("still ours"))
-        await until(lambda: last_of(bus_file, "west").value == tenant("still ours"), "it is told", DEADLINE_S)
+        await until(lambda: last_of(bus_file, "west").value == tenant("still ours"), "it is told")
         stamped = last_of(bus_file, "west").stamp.updated_at_ms
         assert stamped <= wall_clock_ms() + 30_000 + 10
 
@@ -75,14 +74,14 @@ async def test_a_forged_vector_overwrites_nothing_in_silence(
         by = last_of(bus_file, "west").by
         await hostile.say(mouth.sign(lie("forged", 1, wall_clock_ms() + 1_000, {by: Millis(YEAR_9999_MS)})))
         if peer == "stranger":
-            await until(lambda: east.codes() == ["signature-invalid"], "it is refused", DEADLINE_S)
+            await until(lambda: east.codes() == ["signature-invalid"], "it is refused")
             return
-        await until(lambda: all(s.status().counts.future_events == 1 for s in regions), "it is held", DEADLINE_S)
+        await until(lambda: all(s.status().counts.future_events == 1 for s in regions), "it is held")
         for site in regions:
             answer = await site.decide("release", TENANT)
             assert answer.code == ""
         await everywhere(tenant("forged"), east, west)
-        await until(lambda: all(s.status().counts.conflicts == 1 for s in regions), "the loser is kept", DEADLINE_S)
+        await until(lambda: all(s.status().counts.conflicts == 1 for s in regions), "the loser is kept")
         west.writer.put(TENANT, tenant("still ours"))
         await everywhere(tenant("still ours"), east, west)
         assert max(last_of(bus_file, "west").seen.values()) < YEAR_9999_MS, "nobody inherits it"
@@ -100,10 +99,10 @@ async def test_a_claim_about_our_own_changes_that_we_never_made_is_seen_through(
         by, at = last_of(bus_file, "west").by, wall_clock_ms() + 20_000
         await hostile.say(mouth.sign(lie("forged", 1, at, {by: Millis(at - 1)})))
         if peer == "stranger":
-            await until(lambda: east.codes() == ["signature-invalid"], "it is refused", DEADLINE_S)
+            await until(lambda: east.codes() == ["signature-invalid"], "it is refused")
             return
         await everywhere(tenant("forged"), east, west)
-        await until(lambda: west.status().counts.conflicts == 1, "west keeps what it has lost", DEADLINE_S)
+        await until(lambda: west.status().counts.conflicts == 1, "west keeps what it has lost")
 
 
 async def test_a_vector_of_megabytes_leaves_the_path_editable(
@@ -122,7 +121,7 @@ async def test_a_vector_of_megabytes_leaves_the_path_editable(
         assert sum(map(len, message.properties.values())) > 4_000_000
         await hostile.say(message)
         if peer == "stranger":
-            await until(lambda: east.codes() == ["signature-invalid"], "it is refused", DEADLINE_S)
+            await until(lambda: east.codes() == ["signature-invalid"], "it is refused")
         else:
             await everywhere(tenant("crowd"), east, west)
         west.writer.put(TENANT, tenant("still ours"))

@@ -16,9 +16,10 @@ from syncer.errors import SyncerError
 from syncer.model import MetaPath
 from syncer.state.contract.operations import OperationState
 from syncer.state.views.region import Views
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, changes_on, distinct_changes_on
-from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until
+from tests.shell.region import TENANT, Site, active, equal, path_of, tenant
 from tests.support.parts import parts_of
 
 KILLS = 30 if os.environ.get("TEST_FORM") == "long" else 8

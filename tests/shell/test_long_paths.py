@@ -9,10 +9,10 @@ import pytest
 
 from syncer.model import MetaPath
 from syncer.paths import MAX_PATH_BYTES
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, path_of, tenant
 
-DEADLINE_S: Final = 60.0
 TOPICS: Final = "/admin/partitioned-topics/acme/orders/persistent"
 VARIED: Final = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))
 """3,000 different signs: nothing makes an entry of an index of them shorter."""
@@ -56,26 +56,26 @@ async def test_whatever_a_store_takes_travels_both_ways_is_changed_and_deleted(r
         await active(east, west)
         hold_what_they_lie_in(west)
         put_all(west)
-        await until(lambda: all(east.get(path) == PARTITIONS for path in TRAVELS), "all arrive", DEADLINE_S)
+        await until(lambda: all(east.get(path) == PARTITIONS for path in TRAVELS), "all arrive")
         put_all(east, MORE)
-        await until(lambda: all(west.get(path) == MORE for path in TRAVELS), "changes", DEADLINE_S)
+        await until(lambda: all(west.get(path) == MORE for path in TRAVELS), "changes")
         for path in TRAVELS[::2]:
             east.writer.delete(path)
-        await until(lambda: all(west.get(path) is None for path in TRAVELS[::2]), "deletes arrive", DEADLINE_S)
+        await until(lambda: all(west.get(path) is None for path in TRAVELS[::2]), "deletes arrive")
         await equal(east, west)
         for site in regions:
             assert site.quarantined() == []
         await same_trees(east, west)
     async with east.running(), west.running():  # and after a start, when everything is read from the databases
         west.writer.put(LONG[1], MOST)
-        await until(lambda: east.get(LONG[1]) == MOST, "it goes on", DEADLINE_S)
+        await until(lambda: east.get(LONG[1]) == MOST, "it goes on")
         await equal(east, west)
         await same_trees(east, west)
 
 
 async def same_trees(*sites: Site) -> None:
     """Wait until the sums of the regions are equal, as each has told."""
-    await until(lambda: len({str(site.report().get("tree")) for site in sites}) == 1, "the sums are equal", DEADLINE_S)
+    await until(lambda: len({str(site.report().get("tree")) for site in sites}) == 1, "the sums are equal")
 
 
 async def test_what_cannot_travel_stays_where_it_is_alone_and_seen(regions: tuple[Site, Site]) -> None:
@@ -88,9 +88,9 @@ async def test_what_cannot_travel_stays_where_it_is_alone_and_seen(regions: tupl
         for number in range(5):
             east.writer.put(path_of(f"honest{number}"), tenant())
         east.writer.put(f"{STAYS[0]}y", PARTITIONS)
-        await until(lambda: all(west.get(path_of(f"honest{number}")) for number in range(5)), "the rest", DEADLINE_S)
-        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it", DEADLINE_S)
-        await until(lambda: len(east.codes()) == 3, "the quarantine shows them", DEADLINE_S)
+        await until(lambda: all(west.get(path_of(f"honest{number}")) for number in range(5)), "the rest")
+        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it")
+        await until(lambda: len(east.codes()) == 3, "the quarantine shows them")
         assert set(east.codes()) == {"path-set-aside"}
         assert west.quarantined() == []
         await same_trees(east, west)
@@ -108,11 +108,11 @@ async def test_a_lost_database_learns_long_paths_too(regions: tuple[Site, Site])
         await active(east)
         async with west.running():
             await active(west)
-            await equal(east, west, deadline_s=DEADLINE_S)
+            await equal(east, west)
         west.database.unlink()
         async with west.running():
             await active(west)
-            await until(lambda: west.report() and west.report().get("rebuild") is None, "it is rebuilt", DEADLINE_S)
+            await until(lambda: west.report() and west.report().get("rebuild") is None, "it is rebuilt")
             await same_trees(east, west)
             await equal(east, west)
         assert west.codes() == []
@@ -133,14 +133,14 @@ async def test_a_path_that_postgresql_cannot_index_is_left_alone_by_its_region_a
         hold_what_they_lie_in(west)
         put_all(west)
         taken = [path for path in TRAVELS if path not in too_long]
-        await until(lambda: all(east.get(path) == PARTITIONS for path in taken), "the others arrive", DEADLINE_S)
+        await until(lambda: all(east.get(path) == PARTITIONS for path in taken), "the others arrive")
         east.writer.put(f"{TOPICS}/{VARIED}-later", PARTITIONS)
         east.writer.put(path_of("honest"), tenant())
-        await until(lambda: west.get(path_of("honest")), "its own go out", DEADLINE_S)
-        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it", DEADLINE_S)
-        await until(lambda: set(east.codes()) == {"path-set-aside", "message-untaken"}, "both are shown", DEADLINE_S)
+        await until(lambda: west.get(path_of("honest")), "its own go out")
+        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it")
+        await until(lambda: set(east.codes()) == {"path-set-aside", "message-untaken"}, "both are shown")
         assert west.quarantined() == []
         for path in too_long:
             west.writer.delete(path)
         west.writer.put(path_of("still"), tenant())
-        await until(lambda: east.get(path_of("still")), "and it goes on", DEADLINE_S)
+        await until(lambda: east.get(path_of("still")), "and it goes on")

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from syncer.conflict.register import ParkReason
 from syncer.model import MetaPath
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import NAMESPACE, TENANT, Site, active, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, path_of, tenant
 
 PRIVATE: Final = NAMESPACE
 ALL: Final[list[dict[str, str]]] = [{"pattern": "/admin/policies/**", "direction": "both"}]

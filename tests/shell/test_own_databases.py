@@ -15,12 +15,10 @@ import pytest
 from syncer.documents.status import StatusDocument
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.inspection.status import collect
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
-from tests.shell.region import Site, active, equal, locked, path_of, tenant, until
-
-TAKE_OVER_S = 30.0
-"""A lease of a second, then a rebuild; on a slow machine."""
+from tests.shell.region import Site, active, equal, locked, path_of, tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,6 @@ async def taken_over(site: Site, after: Site, began: float) -> float:
     await until(
         lambda: generation(site) > former and site.status().identity.first_scan_done and role(site) == "active",
         f"{site.folder.name} has taken over",
-        TAKE_OVER_S,
     )
     return time.monotonic() - began
 

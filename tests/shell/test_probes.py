@@ -15,8 +15,9 @@ from syncer import surface
 from syncer.daemon import Daemon
 from syncer.errors import StoreUnavailable
 from syncer.surface import Surface
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import active, until
+from tests.shell.region import active
 from tests.shell.test_slow_clients import asked
 
 REFUSED: Final = "no connection to host:2181: connection refused"

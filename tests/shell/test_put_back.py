@@ -19,9 +19,10 @@ from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.views.region import Views
 from syncer.stores.contract import Put, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on, distinct_changes_on
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.shell.test_identity import ending
 
 ONE, TWO = path_of("one"), path_of("two")
@@ -30,7 +31,10 @@ OFTEN = {"mark_interval": "100ms"}
 
 def copied(file: Path, target: Path) -> Path:
     """Copy an SQLite file that may be in use, over another one that may be, too."""
-    with closing(sqlite3.connect(file, timeout=20)) as source, closing(sqlite3.connect(target, timeout=20)) as copy:
+    with (
+        closing(sqlite3.connect(file, timeout=WAIT_S)) as source,
+        closing(sqlite3.connect(target, timeout=WAIT_S)) as copy,
+    ):
         source.backup(copy)
     return target
 
@@ -108,7 +112,7 @@ async def test_a_store_put_back_below_a_killed_daemon_is_refused(make_site: Make
     west = make_site("west", peers={"expected": ["east"]})
     async with west.running():
         east.start()
-        await until(east.database.exists, "the process has come up", 60)
+        await until(east.database.exists, "the process has come up")
         await active(east, west)
         east.writer.put(ONE, tenant("early"))
         await until(lambda: west.get(ONE) == tenant("early"), "west has it")

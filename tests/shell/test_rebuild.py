@@ -9,9 +9,10 @@ from pathlib import Path
 
 from syncer.daemon import Daemon
 from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on, distinct_changes_on
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.shell.test_identity import ending
 
 

@@ -18,16 +18,16 @@ from syncer.bus.wire.messages import Control, ControlAction
 from syncer.daemon import Daemon
 from syncer.model import Region, database_id
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, heartbeat, messages_on
-from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant
 from tests.support.group_keys import signing
 from tests.support.region_keys import pair, ring, tables
 
 REGIONS: Final = ("east", "north", "west")
 KNOWN: Final = {name: [name] for name in REGIONS}
 IMPOSTOR: Final = "speaks-for-another"
-DEADLINE_S: Final = 60.0
 
 
 @pytest.fixture
@@ -198,8 +198,8 @@ async def test_a_region_with_an_unknown_key_is_heard_once_its_public_half_is_giv
         assert pair("new").public.id in east.quarantined()[0].poison.detail
     east.overrides.update(tables(tmp_path, "east", unknown, required=True))
     async with east.running(), west.running():
-        await equal(east, west, deadline_s=DEADLINE_S)
-        await until(lambda: east.get(TENANT) == tenant("ours"), "anti-entropy brings it", DEADLINE_S)
+        await equal(east, west)
+        await until(lambda: east.get(TENANT) == tenant("ours"), "anti-entropy brings it")
         answer = await east.do("quarantine-retry", id=str(east.quarantined()[0].id))
         assert answer.answer == "decoded and handled"
 
@@ -260,7 +260,6 @@ class Group:
                 {path_of(each) for each in until_now} <= site.writer.items().keys() for site in self.sites.values()
             ),
             "what was written arrives",
-            DEADLINE_S,
         )
 
     async def write(self, name: str) -> None:
@@ -287,14 +286,13 @@ async def writing(sites: Sequence[Site]) -> AsyncIterator[Group]:
         yield group
         group.writing = False
         await group.all_arrives()
-        await equal(*sites, deadline_s=DEADLINE_S)
+        await equal(*sites)
         assert len(sites[0].picture()) == sum(group.written.values())
         assert not [site.name for site in sites if site.quarantined() or site.status().counts.conflicts]
         for name in group.sites:
             await group.stop(name)
 
 
-@pytest.mark.timeout(400)
 async def test_a_group_moves_from_its_key_to_keys_of_regions_without_a_gap(
     make_site: MakeSite, tmp_path: Path, bus_file: Path
 ) -> None:
@@ -330,7 +328,6 @@ async def test_a_group_moves_from_its_key_to_keys_of_regions_without_a_gap(
     assert SIGNATURE not in last
 
 
-@pytest.mark.timeout(400)
 async def test_the_pair_of_one_region_is_rotated_without_a_gap(make_site: MakeSite, tmp_path: Path) -> None:
     """Step by step as the how-to says; the writers never stop."""
     sites = [make_site(name, **tables(tmp_path, name, KNOWN, required=True)) for name in REGIONS]
@@ -357,7 +354,6 @@ async def test_the_pair_of_one_region_is_rotated_without_a_gap(make_site: MakeSi
 
 
 @pytest.mark.slow  # the short form goes there from a key of the group
-@pytest.mark.timeout(400)
 async def test_a_group_without_any_key_gets_keys_of_regions_without_a_gap(make_site: MakeSite, tmp_path: Path) -> None:
     sites = [make_site(name) for name in REGIONS]
     async with writing(sites) as group:

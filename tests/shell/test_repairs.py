@@ -18,14 +18,14 @@ from syncer.replication.antientropy import protocol
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.repairs import RepairState
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import change, changes_on
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.shell.snapshots import asked, head, picture, plan_of, state_of, synced
 from tests.shell.test_anti_entropy import lose_all
 
 LIMITS = {"limits": {"max_clock_skew": "100ms"}}
-LONG_S = 60.0
 MANY = 2_000
 APART = (0, 1, 2, 3, 4, 5, 10, 11)
 
@@ -182,9 +182,9 @@ async def test_a_daemon_that_is_killed_in_the_middle_goes_on_where_it_was(
         cut, identity = state_of(east, repair), east.status().identity
         assert cut.told == cut.done == identity.last_sequence, "what is counted as told is in the outbox, or published"
         east.start()
-        await until(lambda: state_of(east, repair).state is RepairState.DONE, "it went on", LONG_S)
-        await until(lambda: len(west.picture()) == MANY, "west has all of it", LONG_S)
-        await equal(east, west, deadline_s=LONG_S)
+        await until(lambda: state_of(east, repair).state is RepairState.DONE, "it went on")
+        await until(lambda: len(west.picture()) == MANY, "west has all of it")
+        await equal(east, west)
         done = state_of(east, repair)
         assert (done.told, done.refused, done.superseded) == (MANY, 0, 0)
         assert east.stop() == 0

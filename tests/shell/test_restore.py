@@ -10,8 +10,9 @@ from subprocess import CompletedProcess
 import anyio
 
 from syncer.model import MetaPath
+from syncer.waiting import WAIT_S, until
 from tests.shell.on_bus import backlog, distinct_changes_on
-from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant
 
 TOPICS = tuple(MetaPath(f"/admin/partitioned-topics/acme/orders/persistent/t{number}") for number in range(5))
 POLICIES = json.dumps({"replication_clusters": ["east", "west"], "bundles": {"numBundles": 4}}).encode()
@@ -19,10 +20,9 @@ POLICIES = json.dumps({"replication_clusters": ["east", "west"], "bundles": {"nu
 
 async def syncer(site: Site, *words: str) -> CompletedProcess[bytes]:
     """Run the command line as an operator of the region does."""
-    file = site.folder / "cli.yaml"
-    await anyio.Path(file).write_text(site.dumped(), encoding="utf-8")
-    command = [sys.executable, "-c", "from syncer.cli.main import main; main()", *words, "-c", str(file)]
-    with anyio.fail_after(60):
+    site.write_file()
+    command = [sys.executable, "-c", "from syncer.cli.main import main; main()", *words, "-c", str(site.file)]
+    with anyio.fail_after(WAIT_S):
         return await anyio.run_process(command, check=False)
 
 

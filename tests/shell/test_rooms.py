@@ -14,10 +14,10 @@ from syncer.operations.decisions import lost_in
 from syncer.replication import quotas
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.conflicts import Amount
+from syncer.waiting import until
 from tests.shell.on_bus import Bystander, backlog, change
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 
-DEADLINE_S: Final = 60.0
 LARGE: Final = "x" * 20_000
 PATHS: Final = 30
 
@@ -48,10 +48,10 @@ async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
         before, early = east.picture(), wall_clock_ms() - 3_600_000
         await hostile.say(*(mouth.sign(said(number, "flood", time_ms=early + number)) for number in range(120)))
         west.writer.put(path_of("later"), tenant("honest"))
-        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on")
         for site in regions:
-            await until(lambda site=site: "conflicts-full" in site.conditions(), "it is told", DEADLINE_S)  # type: ignore[misc]
-        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read", DEADLINE_S)
+            await until(lambda site=site: "conflicts-full" in site.conditions(), "it is told")  # type: ignore[misc]
+        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read")
         kept = east.ask(lambda views: [row.value_bytes or 0 for row in views.conflicts(1_000)])
         assert 0 < sum(kept) <= 200_000
         assert {path: east.picture()[path] for path in before} == before, "nothing gave way to it"
@@ -62,10 +62,10 @@ async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
         assert answer.answer == f"{count - 1} conflicts are forgotten", "what was not shown stays"
         answer = await east.do("conflicts-discard", by="evil", until=str(last))
         assert answer.answer == "1 conflicts are forgotten"
-        await until(lambda: "conflicts-full" not in east.conditions(), "there is room again", DEADLINE_S)
+        await until(lambda: "conflicts-full" not in east.conditions(), "there is room again")
         assert east.status().counts.conflicts < len(kept)
         west.writer.put(path_of("p1"), tenant("still ours"))
-        await until(lambda: east.get(path_of("p1")) == tenant("still ours"), "it is editable", DEADLINE_S)
+        await until(lambda: east.get(path_of("p1")) == tenant("still ours"), "it is editable")
 
 
 async def test_what_was_restored_makes_room(
@@ -80,13 +80,13 @@ async def test_what_was_restored_makes_room(
         await equal(east, west)
         early = wall_clock_ms() - 3_600_000
         await hostile.say(mouth.sign(said(0, "first", time_ms=early)))
-        await until(lambda: east.status().counts.conflicts == 1, "it is kept", DEADLINE_S)
+        await until(lambda: east.status().counts.conflicts == 1, "it is kept")
         (row,) = east.ask(lambda views: views.conflicts(9))
         request = east.ask(lambda views: lost_in(views, row.id).restoring)
         assert (await east.do(request.kind, **request.arguments)).code == ""
-        await until(lambda: east.get(path_of("p0")) == tenant("first", LARGE), "it is restored", DEADLINE_S)
+        await until(lambda: east.get(path_of("p0")) == tenant("first", LARGE), "it is restored")
         await hostile.say(mouth.sign(said(1, "second", time_ms=early)))
-        await until(lambda: east.status().counts.conflicts == 1, "another one is kept in its place", DEADLINE_S)
+        await until(lambda: east.status().counts.conflicts == 1, "another one is kept in its place")
         (other,) = east.ask(lambda views: views.conflicts(9))
         assert other.path == path_of("p1")
         assert (
@@ -109,11 +109,9 @@ async def test_a_flood_of_values_that_the_store_refuses_takes_no_more_room_than_
             event = change(path_of(f"large{number}"), value, region="evil", sender="e" * 32, sequence=number + 1)
             await hostile.say(mouth.sign(encode(event)))
         west.writer.put(path_of("later"), tenant("honest", LARGE))
-        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read", DEADLINE_S)
+        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read")
         for site in regions:
-            await until(lambda site=site: "values-full" in site.conditions(), "it is told", DEADLINE_S)  # type: ignore[misc]
-        await until(
-            lambda: east.get(path_of("later")) == tenant("honest", LARGE), "what is small enough arrives", DEADLINE_S
-        )
+            await until(lambda site=site: "values-full" in site.conditions(), "it is told")  # type: ignore[misc]
+        await until(lambda: east.get(path_of("later")) == tenant("honest", LARGE), "what is small enough arrives")
         assert east.status().counts.due <= 4
-        await until(lambda: east.report()["tally"].get("refused.values-full", 0) >= 8, "each is counted", DEADLINE_S)
+        await until(lambda: east.report()["tally"].get("refused.values-full", 0) >= 8, "each is counted")

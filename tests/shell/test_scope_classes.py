@@ -8,12 +8,12 @@ from typing import Any, Final
 from syncer.documents.status import RegionDocument
 from syncer.inspection.status import collect
 from syncer.model import MetaPath
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on, distinct_changes_on
-from tests.shell.region import Site, active, path_of, tenant, until
+from tests.shell.region import Site, active, path_of, tenant
 from tests.shell.test_anti_entropy import in_state, lose_all
 
-DEADLINE_S: Final = 60.0
 ALL: Final = {"rules": [{"pattern": "/admin/policies/**", "direction": "both"}]}
 HALF: Final = {"rules": [{"pattern": "/admin/policies/mine-*", "direction": "ignore"}, *ALL["rules"]]}
 
@@ -55,7 +55,7 @@ async def test_a_region_of_half_the_tenants_is_repaired_where_both_carry_and_now
         for number in range(1, 4):
             east.writer.put(mine(number), tenant("old"))
         await until(lambda: tenants(north, "shared-") == tenants(west, "shared-") == tenants(east, "shared-"), "equal")
-        await until(in_state("equal", *pairs), "every pair, by what both carry", DEADLINE_S)
+        await until(in_state("equal", *pairs), "every pair, by what both carry")
         of_all, of_half = seen_by(east, "west"), seen_by(east, "north")
         assert (of_all.same_rules, of_half.same_rules) == (True, False)
         assert of_half.shared_class == seen_by(west, "north").shared_class == seen_by(north, "east").shared_class
@@ -76,15 +76,15 @@ async def test_a_region_of_half_the_tenants_is_repaired_where_both_carry_and_now
         await until(lambda: east.status().outbox.depth == 0, "nothing waits")
     assert lose_all(bus_file) >= 6
     async with east.running(), north.running():  # of these two, the one can only be repaired by its class
-        await until(lambda: tenants(north, "shared-") == tenants(east, "shared-"), "repaired", DEADLINE_S)
+        await until(lambda: tenants(north, "shared-") == tenants(east, "shared-"), "repaired")
         assert len(tenants(north, "shared-")) == 5
-        await until(in_state("equal", (east, "north"), (north, "east")), "both say so", DEADLINE_S)
+        await until(in_state("equal", (east, "north"), (north, "east")), "both say so")
         assert not {each.path for each in changes_on(bus_file)} & {mine(number) for number in range(4)}, (
             "of its class alone"
         )
     async with east.running(), west.running(), north.running():
-        await until(lambda: tenants(west, "mine-") == tenants(east, "mine-"), "and who carries all, of all", DEADLINE_S)
-        await until(in_state("equal", *pairs), "all are equal", DEADLINE_S)
+        await until(lambda: tenants(west, "mine-") == tenants(east, "mine-"), "and who carries all, of all")
+        await until(in_state("equal", *pairs), "all are equal")
     assert tenants(west, "shared-") == tenants(east, "shared-") == tenants(north, "shared-")
     assert list(tenants(north, "mine-")) == [mine(0)], "nothing out of its scope has arrived"
     assert mine(0) not in tenants(east, "mine-"), "and nothing has left"

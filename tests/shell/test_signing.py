@@ -17,12 +17,12 @@ from syncer.bus.wire.messages import Control, ControlAction
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import Region
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat, messages_on
-from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant
 from tests.support.group_keys import key, key_file, keyring, signing
 
-DEADLINE_S = 60.0
 REFUSED = "signature-invalid"
 
 
@@ -33,13 +33,13 @@ def kinds(messages: list[Outgoing]) -> set[str]:
 
 def registers(site: Site) -> list[tuple[object, ...]]:
     """All that a region knows, row by row."""
-    with closing(sqlite3.connect(site.database, timeout=10)) as db:
+    with closing(sqlite3.connect(site.database, timeout=WAIT_S)) as db:
         return db.execute("SELECT * FROM registers ORDER BY path").fetchall()
 
 
 def consumed(site: Site, sender: str) -> bool:
     """Whether anything of a sender counts as consumed."""
-    with closing(sqlite3.connect(site.database, timeout=10)) as db:
+    with closing(sqlite3.connect(site.database, timeout=WAIT_S)) as db:
         return bool(db.execute("SELECT count(*) FROM consumed WHERE sender = ?", (sender,)).fetchone()[0])
 
 
@@ -152,9 +152,9 @@ async def test_what_a_region_with_another_key_did_meanwhile_is_not_lost(
             for row in east.quarantined():
                 assert (await east.do("quarantine-retry", id=str(row.id))).answer == "decoded and handled"
             assert len(east.picture()) <= 10
-        await equal(east, west, deadline_s=DEADLINE_S)
-        await until(lambda: len(east.picture()) == 10, "nothing is lost", DEADLINE_S)
-        await until(lambda: len(west.picture()) == 10, "nor there", DEADLINE_S)
+        await equal(east, west)
+        await until(lambda: len(east.picture()) == 10, "nothing is lost")
+        await until(lambda: len(west.picture()) == 10, "nor there")
 
 
 async def test_a_message_that_is_refused_again_stays_in_the_quarantine(

@@ -12,15 +12,16 @@ from anyio import to_thread
 
 from deploy.lab.ports import free_ports
 from syncer.surface import Surface
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
-from tests.shell.region import active, until
+from tests.shell.region import active
 
 SLOW: Final = 200
 
 
 def asked(port: int, path: str) -> str:
     """What one who asks for a path gets."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         found = b""
         while part := client.recv(65_536):

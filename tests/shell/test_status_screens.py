@@ -38,14 +38,14 @@ from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.stores.contract import Entry
 from syncer.stores.sqlite.store import SqliteStore
 from syncer.version import version
-from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, equal, tenant, until
+from syncer.waiting import until
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, equal, tenant
 from tests.shell.test_decisions import partitions, policies
 from tests.support.stranger import CLOSED, OWNER, STRANGER, run
 
 SCREENS: Final = Path(__file__).with_name("screens")
 COMMANDS: Final = (("status",), ("status", "--check"))
 HOUR_MS: Final = 3_600_000
-DEADLINE_S: Final = 60.0
 """Until a state is brought about: processes start, and machines are busy."""
 
 
@@ -88,12 +88,9 @@ async def comes(site: Site, judged: Callable[[StatusDocument], object], what: st
     """Wait until the status of a region is as it should be."""
 
     def seen() -> bool:
-        try:
-            return site.database.exists() and bool(judged(status(site)))
-        except (StateForeign, StateUnavailable):  # the database is being made
-            return False
+        return site.database.exists() and bool(judged(status(site)))
 
-    await until(seen, what, deadline_s=DEADLINE_S)
+    await until(seen, what, passing=(StateForeign, StateUnavailable))  # the database is being made
 
 
 async def begun(*sites: Site) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from syncer.model import MetaPath
 from syncer.replication.local.store_migration import FLAG, IN_MIGRATION, UNCLEAR
-from tests.shell.region import NAMESPACE, TENANT, Site, active, path_of, tenant, until
+from syncer.waiting import until
+from tests.shell.region import NAMESPACE, TENANT, Site, active, path_of, tenant
 
 FENCE = MetaPath("/pulsar-syncer/east/fence")
 

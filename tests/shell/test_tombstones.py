@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from syncer.conflict.register import HoldReason
 from syncer.inspection.first_contact import plan_of_contact
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
+from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
-from tests.shell.region import Site, active, equal, path_of, tenant, until
+from tests.shell.region import Site, active, equal, path_of, tenant
 from tests.shell.test_anti_entropy import lose_all
 
 SHORTLY = {"limits": {"tombstone_grace": "1ms"}}
 GONE = path_of("gone")
-LONG_S = 50.0
 
 
 def remembers(site: Site) -> bool:
@@ -62,8 +61,8 @@ async def test_a_delete_is_forgotten_although_its_messages_were_lost(make_site: 
     assert lose_all(bus_file) >= 2
     assert remembers(east)
     async with east.running(), west.running():
-        await until(lambda: "gaps.retold" in east.report().get("tally", {}), "east has told it again", LONG_S)
-        await until(lambda: not any(map(remembers, (east, west))), "and both have forgotten it", LONG_S)
+        await until(lambda: "gaps.retold" in east.report().get("tally", {}), "east has told it again")
+        await until(lambda: not any(map(remembers, (east, west))), "and both have forgotten it")
     assert west.get(GONE) is None
 
 
@@ -96,10 +95,13 @@ async def test_a_region_that_leaves_stands_still_and_holds_nothing_up(make_site:
     async with east.running(), west.running():
         await active(east, west)
         await until(lambda: all(each.report()["peers"] for each in (east, west)), "both are heard")
-        async with asyncio.timeout(LONG_S):
-            while (left := await west.do("regions-leave")).state is not OperationState.DONE:
-                assert left.code == "precondition-failed", left.answer  # east's next heartbeat says that it has all
-                await asyncio.sleep(0.1)
+
+        async def leaves() -> bool:
+            left = await west.do("regions-leave")
+            assert left.state is OperationState.DONE or left.code == "precondition-failed", left.answer
+            return left.state is OperationState.DONE
+
+        await until(leaves, "west has left: east's next heartbeat says that it has all")
         await until(lambda: not east.report()["peers"][0]["member"], "east knows")
         east.writer.put(path_of("later"), tenant())
         resumed = await west.do("resume")

@@ -16,11 +16,11 @@ from typing import Final
 import pyspark
 
 from deploy.lab.ports import free_ports
-from deploy.lab.waiting import wait_for
+from syncer.waiting import wait_until
 from tests.suites import REPOSITORY
+from tests.support.living import living
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
-READY_S: Final = 240.0
 WORKERS: Final = 2
 _END_S: Final = 20.0
 
@@ -52,17 +52,12 @@ def standalone(directory: Path, *, memory: str = "1g") -> Iterator[str]:
     ours = ("--host", "127.0.0.1", "--webui-port")
     deploy = "org.apache.spark.deploy"
     with contextlib.ExitStack() as stack:
-        running = []
 
         def start(name: str, *words: str) -> None:
-            running.append(stack.enter_context(_started(directory / f"{name}.log", f"{deploy}.{words[0]}", *words[1:])))
+            stack.enter_context(_started(directory / f"{name}.log", f"{deploy}.{words[0]}", *words[1:]))
 
         def until(what: str, workers: int) -> None:
-            def so() -> bool:
-                assert all(each.poll() is None for each in running), f"{what}: a process of the cluster has ended"
-                return _alive(pages) >= workers
-
-            assert wait_for(so, deadline_s=READY_S) is not None, f"{what}: not within {READY_S:g} s"
+            wait_until(lambda: _alive(pages) >= workers, f"{what} up")
 
         start("master", "master.Master", "--port", str(port), *ours, str(pages))
         until("the master", 0)
@@ -76,21 +71,22 @@ def standalone(directory: Path, *, memory: str = "1g") -> Iterator[str]:
 def _alive(pages: int) -> int:
     """How many workers the master has; -1 while it does not answer."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{pages}/json/", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{pages}/json/", timeout=30) as answer:
             return int(json.load(answer)["aliveworkers"])
     except (urllib.error.URLError, OSError, ValueError):
         return -1
 
 
 @contextlib.contextmanager
-def _started(log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def _started(log: Path, *arguments: str) -> Iterator[None]:
     command = [str(SPARK_HOME / "bin" / "spark-class"), *arguments]
     with (
         log.open("wb") as out,
         subprocess.Popen(command, stdout=out, stderr=out, env=environment(), cwd=log.parent) as it,
     ):
         try:
-            yield it
+            with living(it, log, f"the process of {log.stem}"):
+                yield
         finally:
             it.terminate()
             try:

@@ -14,13 +14,6 @@ from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give these tests time: the first one waits for Spark to start, and an interrupted call would harm the others."""
-    for item in items:
-        if "tests/spark/" in item.path.as_posix() and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(400))
-
-
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores. What runs Spark in this process meanwhile uses it, and leaves it running."""

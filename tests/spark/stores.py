@@ -11,6 +11,7 @@ from kazoo.client import KazooClient
 
 from spark_snapshot.sources.found import Found, ResourceBatch
 from syncer.model import MetaPath
+from syncer.waiting import WAIT_S
 
 
 def _tenant(*clusters: str) -> bytes:
@@ -80,7 +81,7 @@ def values(batches: Iterable[ResourceBatch]) -> dict[MetaPath, bytes]:
 def kazoo(hosts: str) -> Iterator[KazooClient]:
     """A client of its own."""
     client = KazooClient(hosts=hosts, timeout=10)
-    client.start(timeout=30)
+    client.start(timeout=WAIT_S)
     try:
         yield client
     finally:

@@ -27,15 +27,15 @@ from kazoo.client import KazooClient
 
 from deploy.lab.ports import free_ports
 from deploy.lab.region import LabRegion, differing
-from deploy.lab.waiting import wait_for
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, POLICIES, namespace_path, tenant_path
+from syncer.waiting import WAIT_S, wait_until
 from tests.conftest import PulsarPair
 from tests.support.driven_apart import bus_loses_all
 from tests.support.logs import logging_restored
 from tests.support.region_by_http import Follower, HttpRegion, api_table
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(900)]
 
@@ -43,7 +43,6 @@ PEOPLE: Final = ("ann", "bob")
 SELDOM: Final = "1h"
 """Regions compare what they know when they hear from each other: not within these tests."""
 SKEW_S: Final = 1
-JOB_S: Final = 300.0
 MANY: Final = 700
 """More than twice as many as wait for the bus: a sync that has no bus stands still in the middle."""
 WAIT: Final = "wait=40"
@@ -161,7 +160,7 @@ def struck(where: HttpRegion, request: Request, moment: Moment, before: Callable
 
     thread = threading.Thread(target=send)
     thread.start()
-    eventually(moment, "the moment of the kill has come")
+    wait_until(moment, "the moment of the kill has come")
     where.region.kill()
     thread.join(60)
     assert not thread.is_alive()
@@ -187,7 +186,7 @@ def finished(where: HttpRegion, number: int) -> Any:
         found.update(where.get(f"/jobs/{number}"))
         return found["state"] not in {"queued", "running"}
 
-    assert wait_for(over, deadline_s=JOB_S) is not None, f"job {number} did not end: {found}"
+    wait_until(over, f"job {number} has ended", within_s=2 * WAIT_S, shown=lambda: found)
     assert where.jobs(found["reason"]) == [found], "it is one job"
     return found
 
@@ -235,7 +234,7 @@ def drive_apart(group: Group, zookeeper: KazooClient, kept: list[MetaPath]) -> d
     west = group.synced.west
     for path in both:
         west.send("POST", f"tenants/{path.rpartition('/')[2]}", tenant("west"))
-    eventually(west.region.quiet, "west has stamped its own")
+    wait_until(west.region.quiet, "west has stamped its own")
     for path in (*updated, *both):
         zookeeper.set(path, value("east"))
         wanted[path] = ["east"]
@@ -256,7 +255,7 @@ def drive_apart(group: Group, zookeeper: KazooClient, kept: list[MetaPath]) -> d
 def told_once(follower: Follower, lists: list[dict[str, Any]]) -> None:
     """Each state of each was told once, and the last one is what the list says."""
     numbers = {each["id"] for each in lists}
-    eventually(lambda: numbers <= {each.data["id"] for each in follower.got}, "all was told")
+    wait_until(lambda: numbers <= {each.data["id"] for each in follower.got}, "all was told")
     states = Counter((each.data["id"], each.data["state"], each.data.get("cancel_asked_by")) for each in follower.got)
     assert set(states.values()) == {1}, states
     last = {each.data["id"]: each.data["state"] for each in follower.got}
@@ -312,11 +311,11 @@ def play(group: Group, delay_s: float | None) -> None:
         }
         for path in kept:
             zookeeper.create(path, value("first"))
-        eventually(lambda: not group.apart() and west.region.picture().keys() >= set(kept), "all is everywhere")
-        eventually(lambda: all(knows_all(each.region) for each in group.all), "the databases are old enough")
+        wait_until(lambda: not group.apart() and west.region.picture().keys() >= set(kept), "all is everywhere")
+        wait_until(lambda: all(knows_all(each.region) for each in group.all), "the databases are old enough")
         with bus_loses_all(group.synced):
             wanted = drive_apart(group, zookeeper, kept)
-            eventually(lambda: all(side.region.quiet() for side in group.synced.sides), "all is known, and lost")
+            wait_until(lambda: all(side.region.quiet() for side in group.synced.sides), "all is known, and lost")
             diff, tag = compared(group, wanted, moment)
 
         def sync(reason: str) -> Request:
@@ -325,7 +324,7 @@ def play(group: Group, delay_s: float | None) -> None:
 
         with without_bus(group) as bus_again:
             assert sync("first")().status_code == 200
-            eventually(amid(west, "first"), "the sync stands still in the middle")
+            wait_until(amid(west, "first"), "the sync stands still in the middle")
             (first,) = syncs(west, "first")
             end = asking(west, "DELETE", f"/snapshot-syncs/{first['id']}?reason=enough")
             struck(west, end, lambda: bool(west.operations("enough")), bus_again)
@@ -333,16 +332,16 @@ def play(group: Group, delay_s: float | None) -> None:
             assert (first["state"], first["detail"]) == ("cancelled", "enough")
             assert 0 < first["done"] < first["total"]
 
-        eventually(west.region.quiet, "what was told has left")
+        wait_until(west.region.quiet, "what was told has left")
         if delay_s is None:
             with without_bus(group) as bus_again:
                 struck(west, sync("second"), amid(west, "second"), bus_again)
         else:
             struck(west, sync("second"), after(delay_s))
-        eventually(lambda: [each["state"] for each in syncs(west, "second")] == ["done"], "all is told")
+        wait_until(lambda: [each["state"] for each in syncs(west, "second")] == ["done"], "all is told")
         (second,) = syncs(west, "second")
         assert (second["done"], second["refused"]) == (second["total"], 0)
-        eventually(lambda: not group.apart(), "the regions are equal")
+        wait_until(lambda: not group.apart(), "the regions are equal")
         for where in group.all:
             held = where.region.entries()
             roles = {path: json.loads(held[path])["adminRoles"] if path in held else None for path in wanted}
@@ -376,10 +375,10 @@ def test_of_two_people_who_decide_one_hold_one_wins_and_the_other_is_told_what_i
         policies = {"bundles": {"boundaries": [], "numBundles": 4}, "replication_clusters": list(BOTH)}
         zookeeper.create(tenant_path(owner), value("first"))
         zookeeper.create(path, json.dumps(policies).encode())
-        eventually(lambda: path in group.west.region.picture(), "the namespace is in west")
+        wait_until(lambda: path in group.west.region.picture(), "the namespace is in west")
         zookeeper.set(path, json.dumps({**policies, "replication_clusters": ["us-east"]}).encode())
         where = f"/holds{path}"
-        eventually(lambda: group.west.ask("GET", where).status_code == 200, "it is held in west")
+        wait_until(lambda: group.west.ask("GET", where).status_code == 200, "it is held in west")
         seen = group.west.ask("GET", where)
         answers: dict[str, httpx2.Response] = {}
 
@@ -399,7 +398,7 @@ def test_of_two_people_who_decide_one_hold_one_wins_and_the_other_is_told_what_i
         assert late.json()["code"] == "precondition-failed"
         assert late.json()["now"]["path"] == path, late.text
         clusters = ["us-east"] if decisions[winner] == "confirm" else sorted(BOTH)
-        eventually(
+        wait_until(
             lambda: sorted(json.loads(group.west.region.entries()[path])["replication_clusters"]) == clusters,
             "west holds what was decided",
         )

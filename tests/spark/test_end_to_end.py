@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
@@ -23,8 +22,6 @@ from syncer.documents.snapshots import (
 )
 from syncer.stores.sqlite import OutsideWriter
 from tests.support.planning import resources, value
-
-pytestmark = pytest.mark.timeout(300)
 
 SPACE = "/admin/policies/acme/orders"
 LARGE = "/admin/policies/acme/large"

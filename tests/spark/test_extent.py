@@ -6,7 +6,6 @@ import contextlib
 import json
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from syncer.documents.snapshots import RepairPreview, SnapshotDiffDocument, SnapshotDocument, SnapshotList
@@ -14,8 +13,6 @@ from syncer.model import MetaPath
 from tests.spark.test_end_to_end import good, region, run
 from tests.support.planning import resources, value
 from tests.support.snapshot_files import NOW, described, holding
-
-pytestmark = pytest.mark.timeout(300)
 
 ACME, BETA = resources("acme", topics=20), resources("beta", topics=20)
 NEW = MetaPath("/admin/policies/acme/new")

@@ -10,13 +10,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from syncer.waiting import WAIT_S
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 from tests.suites import REPOSITORY
-
-pytestmark = pytest.mark.timeout(400)
 
 _PROGRAM: Final = """
 import json, sys
@@ -65,7 +62,7 @@ def test_a_full_disk_leaves_no_snapshot_and_the_next_one_is_taken(tmp_path: Path
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

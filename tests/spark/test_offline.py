@@ -19,7 +19,7 @@ from tests.spark.test_end_to_end import good, run
 from tests.support import bolt
 from tests.support.etcd import EtcdGateway, save_snapshot
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.real("zookeeper", "etcd")]
+pytestmark = pytest.mark.real("zookeeper", "etcd")
 
 NEWER = MetaPath("/admin/policies/t0/n00")
 GONE = MetaPath("/admin/policies/t1/n19")

@@ -14,6 +14,7 @@ import pytest
 from deploy.lab.software import chromium
 from spark_snapshot.diff.summary import CLASSES, ClassCounts
 from spark_snapshot.report.page import render
+from syncer.waiting import WAIT_S
 from tests.conftest import require
 from tests.unit.spark_snapshot.report.test_page import page, summary
 
@@ -69,7 +70,7 @@ def looked_at(folder: Path, scheme: str) -> list[dict[str, Any]]:
             f"--user-data-dir={folder / 'profile'}", f"--blink-settings=preferredColorScheme={scheme}",
             "--window-size=1400,1000", "--dump-dom", (folder / "harness.html").as_uri(),
         ],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=WAIT_S, check=True,
     )  # fmt: skip
     said = re.search(r"LOOKED(.*)END", done.stdout)
     assert said is not None, done.stdout[-2000:]

@@ -21,12 +21,13 @@ from syncer.cli.main import app
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.paths import POLICIES, tenant_path
+from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.support.driven_apart import bus_loses_all
 from tests.support.logs import logging_restored
-from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, tenant
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
 OURS: Final = f"snapshots-{os.getpid()}-"
 RULES: Final = [{"pattern": f"{POLICIES}/{OURS}*{below}", "direction": "both"} for below in ("", "/**")]
@@ -115,7 +116,7 @@ def drive_apart(pair: Synced, zookeeper: KazooClient, kept: list[MetaPath]) -> d
     with bus_loses_all(pair):
         for name in [path.rpartition("/")[2] for path in both]:
             pair.west.send("POST", f"tenants/{name}", tenant("west"))
-        eventually(pair.west.region.quiet, "us-west has stamped its own")
+        wait_until(pair.west.region.quiet, "us-west has stamped its own")
         for path in (*updated, *both):
             zookeeper.set(path, value("east"))
             wanted[path] = value("east")
@@ -145,8 +146,8 @@ def test_clusters_that_were_driven_apart_are_made_equal_while_people_write_on(
     with pair.zookeeper() as zookeeper:
         for path in kept:
             zookeeper.create(path, value("first"))
-        eventually(lambda: set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
-        eventually(lambda: all(map(knows_all, pair.sides)), "the databases are old enough for what is taken next")
+        wait_until(lambda: set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
+        wait_until(lambda: all(map(knows_all, pair.sides)), "the databases are old enough for what is taken next")
         wanted = drive_apart(pair, zookeeper, kept)
         apart = differing((pair.east.region, pair.west.region))
         assert apart == wanted.keys(), "each region has what the other has not heard of"
@@ -176,12 +177,12 @@ def test_clusters_that_were_driven_apart_are_made_equal_while_people_write_on(
             began = time.monotonic()
             done = snapshot(pair.west, "sync", plan, "--yes", "--allow-deletes")
             assert (done["state"], done["refused"], done["done"]) == ("done", 0, done["total"])
-            eventually(
+            wait_until(
                 lambda: not differing((pair.east.region, pair.west.region)) - {busy}, "the clusters hold the same"
             )
             took = time.monotonic() - began
         wanted[busy] = written[-1]
-    eventually(lambda: not differing((pair.east.region, pair.west.region)), "also what was written all the time")
+    wait_until(lambda: not differing((pair.east.region, pair.west.region)), "also what was written all the time")
     held = pair.west.region.entries()
     roles = {path: sorted(json.loads(held[path])["adminRoles"]) if path in held else None for path in wanted}
     assert roles == {path: None if each is None else json.loads(each)["adminRoles"] for path, each in wanted.items()}

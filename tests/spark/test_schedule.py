@@ -10,28 +10,25 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
-from deploy.lab.waiting import wait_for
 from spark_snapshot.format.layout import snapshots_in, verify
 from spark_snapshot.format.places import place
 from syncer.cli.main import app
 from syncer.documents.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import WAIT_S, wait_until
 from tests.spark.jvm import QUICK_JAVA
 from tests.suites import REPOSITORY
+from tests.support.living import living
 from tests.support.planning import resources
 
-pytestmark = pytest.mark.timeout(400)
-
-DEADLINE_S = 240.0
 """Spark starts in a process of its own, at low priority."""
 HOUR_MS = 3_600_000
 
 
 @contextlib.contextmanager
-def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
+def daemon(config: Path, work: Path) -> Iterator[None]:
     """``syncer run`` until the end of the block; then what is left of its job ends, too."""
     program = [sys.executable, "-c", "from syncer.cli.main import main; main()"]
     with config.with_suffix(".log").open("wb") as log:
@@ -43,14 +40,15 @@ def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
             env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         )
         try:
-            yield process
+            with living(process, config.with_suffix(".log"), "the daemon"):
+                yield
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(WAIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(30)
+                process.wait(WAIT_S)
             for left in work.glob("*/process"):
                 if not left.with_name("exit").exists():
                     with contextlib.suppress(ProcessLookupError):
@@ -82,7 +80,6 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
     begun: set[Path] = set()
 
     def ended() -> bool:
-        assert process.poll() is None, config.with_suffix(".log").read_text(encoding="utf-8")[-3000:]
         there = list(work.glob("*/job.json"))  # cheap: to ask for the status all the time would slow down the job
         begun.update(there)
         return bool(begun) and not there
@@ -91,9 +88,9 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
         told[:] = filter(None, [status(config)])
         return bool(told) and told[0].last_ended_at_ms is not None
 
-    with daemon(config, work) as process:
-        assert wait_for(ended, deadline_s=DEADLINE_S) is not None, status(config)
-        assert wait_for(is_told, deadline_s=60.0) is not None, told
+    with daemon(config, work):
+        wait_until(ended, "the job has ended", within_s=2 * WAIT_S, shown=lambda: status(config))
+        wait_until(is_told, "the status tells it", shown=lambda: told)
         shown = CliRunner().invoke(app, ["--config", str(config), "status"]).stdout
     (last,) = told
     assert (last.last_succeeded, last.trouble, last.running) == (True, "", False)

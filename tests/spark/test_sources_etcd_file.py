@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deploy.lab.software import etcd_binary
-from deploy.lab.waiting import wait_for
 from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.etcd import live
 from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, parts, read
@@ -24,6 +23,7 @@ from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError, StoreFilesDamaged
 from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
+from syncer.waiting import wait_until
 from tests.conftest import require
 from tests.spark.stores import EVERYTHING, collected
 from tests.support.etcd import EtcdGateway, EtcdServer, save_snapshot
@@ -72,7 +72,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Saved]
                 save("compacting", slow, gateway)
                 return writes(files["compacting"]) < writes(files["written"])
 
-            assert wait_for(has_begun, deadline_s=30.0) is not None
+            wait_until(has_begun, "the compaction has begun")
         slow.stop()
         usual.start()
         with usual.gateway() as gateway:

@@ -15,7 +15,6 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from deploy.lab.waiting import wait_for
 from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK, READ
 from spark_snapshot.format.layout import DATA, snapshots_in, verify
@@ -35,13 +34,12 @@ from syncer.model import MetaPath, Region, Revision
 from syncer.plan.diffing import fingerprint
 from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import wait_until
 from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 from tests.suites import REPOSITORY
 from tests.support.planning import resources, value
 from tests.unit.state.test_contract import living, version
-
-pytestmark = pytest.mark.timeout(300)
 
 TENANT, SPACE = MetaPath("/admin/policies/acme"), MetaPath("/admin/policies/acme/orders")
 PAGE_BYTES = 4096
@@ -160,7 +158,7 @@ def test_what_a_killed_program_had_read_is_gone_on_with(spark: SparkSession, tmp
         start_new_session=True,
     ) as process:
         try:
-            assert wait_for(lambda: any(snapshots.glob(f"east/.*/{READ}")), deadline_s=200) is not None
+            wait_until(lambda: any(snapshots.glob(f"east/.*/{READ}")), "it has read")
         finally:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL

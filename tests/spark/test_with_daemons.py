@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from deploy.lab.etcd import EtcdNode
-from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.cli.main import app
 from syncer.config import load
@@ -31,13 +30,14 @@ from syncer.planning.sources import LiveSide
 from syncer.repair.repair_file import RepairFile
 from syncer.state.views.region import Views
 from syncer.stores.contract import Delete, Put
+from syncer.waiting import WAIT_S, wait_until
 from tests.spark.test_end_to_end import good, run
 from tests.suites import REPOSITORY
+from tests.support.living import living
 from tests.support.planning import contents, fill, resources, value
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.real("zookeeper", "etcd")]
+pytestmark = pytest.mark.real("zookeeper", "etcd")
 
-DEADLINE_S = 60.0
 SPACE = MetaPath("/admin/policies/acme/orders")
 GONE = MetaPath("/admin/partitioned-topics/acme/orders/persistent/topic-00003")
 IDLE = MetaPath("/admin/policies/idle")
@@ -50,17 +50,19 @@ def daemon(folder: Path, region: str) -> Iterator[None]:
     """The region's daemon, until the end of the block."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-m", "syncer.demo.region", str(folder / f"{region}.toml"), "0"]
-    with (folder / f"{region}.log").open("ab") as log:
+    file = folder / f"{region}.log"
+    with file.open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment)
         try:
-            yield
+            with living(process, file, f"the daemon of {region}"):
+                yield
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(20)
+                process.wait(WAIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(20)
+                process.wait(WAIT_S)
 
 
 def configure(folder: Path, name: str, store: str) -> None:
@@ -130,7 +132,7 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     client = KazooClient(hosts=zookeeper_server.hosts)
-    client.start(timeout=DEADLINE_S)
+    client.start(timeout=WAIT_S)
     client.ensure_path(fresh_prefix)
     client.stop()
     client.close()
@@ -146,17 +148,14 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
     with ExitStack() as stack:
         stack.enter_context(daemon(tmp_path, "east"))
         with daemon(tmp_path, "west"):
-            assert wait_for(lambda: len(held(tmp_path, "west")) == len(first), deadline_s=DEADLINE_S) is not None
+            wait_until(lambda: len(held(tmp_path, "west")) == len(first), "west has all of it")
         changed = value(replication_clusters=["east", "west"], message_ttl_in_seconds=7)
         before = stored(tmp_path, "east", SPACE)
         write(tmp_path, "east", {LATER: b'{"partitions":6}'}, [GONE, IDLE])
         write(tmp_path, "east", {SPACE: changed})
-        assert (
-            wait_for(
-                lambda: stored(tmp_path, "east", SPACE) != before and stored(tmp_path, "east", GONE) is None,
-                deadline_s=DEADLINE_S,
-            )
-            is not None
+        wait_until(
+            lambda: stored(tmp_path, "east", SPACE) != before and stored(tmp_path, "east", GONE) is None,
+            "east's daemon has seen the last writes",
         )
     write(tmp_path, "west", {OWN: value(replication_clusters=["east", "west"], message_ttl_in_seconds=1)})
 
@@ -213,6 +212,7 @@ def alike(folder: Path, wanted: Mapping[MetaPath, bytes | None]) -> None:
             for store in stores
         )
 
-    assert wait_for(are, deadline_s=DEADLINE_S) is not None, {
-        name: {path: held(folder, name).get(path) for path in wanted} for name in ("east", "west")
-    }
+    def shown() -> object:
+        return {name: {path: held(folder, name).get(path) for path in wanted} for name in ("east", "west")}
+
+    wait_until(are, "both regions hold them", shown=shown)

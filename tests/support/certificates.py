@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from syncer.waiting import WAIT_S
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -50,4 +52,4 @@ class Authority:
 
 
 def _openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=30)
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=WAIT_S)

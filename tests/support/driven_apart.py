@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tests.support.synced import BOTH, Side, Synced, eventually
+from syncer.waiting import wait_until
+from tests.support.synced import BOTH, Side, Synced
 
 
 def replicators(side: Side, topic: str) -> Mapping[str, Any]:
@@ -22,12 +23,12 @@ def bus_loses_all(pair: Synced) -> Iterator[None]:
     namespace = pair.topic.split("://")[1].rpartition("/")[0]
     for side in pair.sides:
         side.send("POST", f"namespaces/{namespace}/replication", [side.cluster.name])
-    eventually(lambda: not any(replicators(side, pair.topic) for side in pair.sides), "nobody sends on")
+    wait_until(lambda: not any(replicators(side, pair.topic) for side in pair.sides), "nobody sends on")
     yield
-    eventually(lambda: all(side.region.quiet() for side in pair.sides), "all is published, and lost")
+    wait_until(lambda: all(side.region.quiet() for side in pair.sides), "all is published, and lost")
     for side in pair.sides:
         side.send("POST", f"namespaces/{namespace}/replication", list(BOTH))
-    eventually(
+    wait_until(
         lambda: all(
             [each["connected"] for each in replicators(side, pair.topic).values()] == [True] for side in pair.sides
         ),

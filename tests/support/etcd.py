@@ -21,8 +21,8 @@ from deploy.lab.process import Command
 from deploy.lab.server import Server
 from deploy.lab.software import etcd_binary
 
-TIMEOUT_S: Final = 5.0
-SAVE_TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
+SAVE_TIMEOUT_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

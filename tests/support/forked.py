@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab.leash import PR_SET_PDEATHSIG
+from deploy.lab.process import LAST_LINES
+from syncer.waiting import LIVING, WAIT_S
 
 _FORGE: Final = multiprocessing.get_context("forkserver")
 _LOADED: Final = (
@@ -51,6 +53,14 @@ def say_into(log: str) -> None:
         os.dup2(written, stream.fileno())
 
 
+def last_lines(log: Path, lines: int = LAST_LINES) -> str:
+    """Return the last lines of a log."""
+    try:
+        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except FileNotFoundError:
+        return "(no log)"
+
+
 def _on_leash(work: Callable[..., None], *arguments: object) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     work(*arguments)
@@ -59,14 +69,20 @@ def _on_leash(work: Callable[..., None], *arguments: object) -> None:
 class ForkedRegion:
     """One region's daemon; what :class:`subprocess.Popen` offers of a process, as far as it is asked for here.
 
+    Each wait of this program ends when it ends, until it is let go.
+
     Args:
         arguments: Of ``python -m syncer.demo.region``.
+        name: Of the region, for messages.
         log: Takes what it says.
     """
 
-    def __init__(self, *arguments: str, log: Path) -> None:
+    def __init__(self, *arguments: str, name: str, log: Path) -> None:
         given = (arguments, str(log), dict(os.environ), str(Path.cwd()))
+        self.name = f"the daemon of {name}"
+        self._log = log
         self._process = leashed(_serve, *given, loaded=_LOADED, daemon=False)
+        LIVING.add(self)
 
     @property
     def pid(self) -> int:
@@ -78,12 +94,22 @@ class ForkedRegion:
         """Its exit status; ``None`` while it runs."""
         return self._process.exitcode
 
-    def wait(self, timeout: float) -> int:
+    def ended(self) -> str | None:
+        """Return how it ended, with the end of its log; ``None`` while it runs."""
+        status = self.poll()
+        return None if status is None else f"status {status}; its log ({self._log}):\n{self.last_words()}"
+
+    def last_words(self) -> str:
+        """Return the last lines of its log."""
+        return last_lines(self._log)
+
+    def wait(self, timeout: float = WAIT_S) -> int:
         """Wait for its end: its exit status.
 
         Raises:
             subprocess.TimeoutExpired: It still runs.
         """
+        LIVING.let_go(self)
         self._process.join(timeout)
         status = self._process.exitcode
         if status is None:
@@ -92,6 +118,7 @@ class ForkedRegion:
 
     def kill(self) -> None:
         """End it at whatever instruction it is."""
+        LIVING.let_go(self)
         self._process.kill()
 
 

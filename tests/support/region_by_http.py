@@ -15,12 +15,12 @@ import httpx2
 
 from deploy.lab.region import LabRegion
 from syncer.access.roles import AccessRole
+from syncer.waiting import wait_until
 from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, SocketClient
-from tests.support.synced import eventually
 
 API: Final = "/api/v1"
-TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 300.0
 AGAIN_S: Final = 0.1
 
 
@@ -122,7 +122,7 @@ class HttpRegion:
         thread = threading.Thread(target=follower.run, name=f"follows {stream}")
         thread.start()
         try:
-            eventually(lambda: follower.connected > 0, f"the stream of {stream} has begun")
+            wait_until(lambda: follower.connected > 0, f"the stream of {stream} has begun")
             yield follower
         finally:
             follower.leave()

@@ -12,13 +12,14 @@ import pulsar
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import set_link
 from syncer.bus.pulsar.client import NativeSchema
+from syncer.waiting import WAIT_S
 
 NO_TEXT: Final = b"\xff\xfe\xed\xa0\x80"
 
 
 def scrawl(bus_file: Path, region: str, payload: bytes, kept: bytes = b'{"syncer.v":"' + NO_TEXT + b'"}') -> None:
     """Put such a message into the file of the embedded bus, beside the program."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db, db:
+    with closing(sqlite3.connect(bus_file, timeout=WAIT_S)) as db, db:
         db.execute(
             "INSERT INTO message (origin, published_at_ms, properties, payload) VALUES (?, 1700000000000, ?, ?)",
             (region, kept, payload),

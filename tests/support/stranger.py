@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from syncer.waiting import WAIT_S
+
 NOBODY: Final = 65534
 PRIVILEGED: Final = os.geteuid() == 0
 OWNER: Final = pwd.getpwuid(os.geteuid()).pw_name
@@ -78,7 +80,7 @@ def run(warm: Path | None, *commands: Sequence[str], environment: dict[str, str]
         [sys.executable, "-c", _SCRIPT, str(warm or ""), json.dumps(commands)],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=WAIT_S,
         check=False,
         env={**environ, **(environment or {})},
     )

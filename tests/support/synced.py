@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +17,6 @@ from kazoo.client import KazooClient
 from deploy.lab import rest
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
-from deploy.lab.waiting import wait_for
 from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.pulsar.client import NativeSchema
 from syncer.bus.wire.codec import decode
@@ -27,17 +26,12 @@ from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.paths import tenant_path
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.views.summaries import HoldRow
+from syncer.waiting import WAIT_S, wait_until
 
 BOTH: Final = ("us-east", "us-west")
-DEADLINE_S: Final = 45.0
 ROWS: Final = 1000
 
 _numbers = itertools.count(1)
-
-
-def eventually(condition: Callable[[], bool], what: str) -> None:
-    """Wait until the condition holds; fail with ``what`` when it does not in time."""
-    assert wait_for(condition, deadline_s=DEADLINE_S) is not None, f"not within {DEADLINE_S:g} s: {what}"
 
 
 def bus_topic(name: str) -> str:
@@ -133,7 +127,7 @@ class Synced:
             names: From :meth:`make_tenants`.
             others: Further regions that must not.
         """
-        eventually(lambda: set(names) <= set(self.west.get("tenants")), f"{len(names)} tenants in us-west")
+        wait_until(lambda: set(names) <= set(self.west.get("tenants")), f"{len(names)} tenants in us-west")
         assert all(self.west.roles(name) == [name] for name in names)
         found = set[MetaPath]()
         for region in (self.east.region, self.west.region, *others):
@@ -145,7 +139,7 @@ class Synced:
     def zookeeper(self) -> Iterator[KazooClient]:
         """An outside client of the store of ``east``."""
         client = KazooClient(hosts=self.east.cluster.store.endpoint)
-        client.start(timeout=30)
+        client.start(timeout=WAIT_S)
         try:
             yield client
         finally:
@@ -168,7 +162,7 @@ class Synced:
         try:
             reader, found = client.create_reader(self.topic, pulsar.MessageId.earliest), list[Message]()
             while reader.has_message_available():
-                each = reader.read_next(timeout_millis=int(DEADLINE_S * 1000))
+                each = reader.read_next(timeout_millis=int(WAIT_S * 1000))
                 found.append(decode(each.data(), each.properties(), max_bytes=MAX_MESSAGE_BYTES))
             return found
         finally:

@@ -27,15 +27,14 @@ from deploy.lab import rest
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
-from deploy.lab.waiting import wait_for
 from syncer.config import Config
 from syncer.conflict.fields.table import known_fields, parse_version
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import namespace_path
+from syncer.waiting import wait_until
 from tests.versions.namespace_edits import CALLS, FieldCall
 
-SETTLED_S: Final = 60.0
 _TENANT: Final = "edited"
 
 
@@ -92,8 +91,7 @@ class MixedPair:
 
     def settle(self, what: str) -> None:
         """Wait until both regions are quiet and know the same."""
-        if wait_for(self._equal, deadline_s=SETTLED_S) is None:
-            raise AssertionError(f"not equal within {SETTLED_S:g} s: {what}")
+        wait_until(self._equal, f"equal: {what}")
 
     def _equal(self) -> bool:
         if not all(region.quiet() for region in self.regions):
@@ -118,8 +116,7 @@ class MixedPair:
         cluster, call = self.clusters[side], CALLS[called]
         before = self._trees()[side]
         rest.send(call.removed_by, f"{cluster.admin_url}/admin/v2/namespaces/{name}/{call.path}")
-        if wait_for(lambda: self._trees()[side] != before, deadline_s=SETTLED_S) is None:
-            raise AssertionError(f"the removal of {called} was not taken within {SETTLED_S:g} s")
+        wait_until(lambda: self._trees()[side] != before, f"the removal of {called} is taken")
         self.expected[name][called] = None
         self.outcome.edits[cluster.name] += 1
 

@@ -18,7 +18,7 @@ from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, ja
 from syncer.conflict.fields.table import BrokerVersion, parse_version
 
 SOURCE: Final = Path(__file__).with_name("FieldsOfClasses.java")
-RUN_TIMEOUT_S: Final = 120.0
+RUN_TIMEOUT_S: Final = 600.0
 FIRST_WITH_DEPENDENCIES: Final = BrokerVersion((5, 0, 0, 0), 0)
 """Since then the parent manages no versions; an artifact of its own does."""
 Documents = Mapping[str, Any]

@@ -18,14 +18,11 @@ from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion
 from deploy.lab.releases.versions import RELEASES
-from deploy.lab.waiting import wait_for
 from syncer.conflict.fields.table import VERSIONS
+from syncer.waiting import wait_until
 from tests.versions.edits_both_ways import MixedPair, knows
 from tests.versions.namespace_edits import CALLS
 
-ROUND_S: Final = 240.0
-WRITTEN_BACK_S: Final = 90.0
-"""Brokers are asked for their version each minute; then the whole store is read."""
 NEWER: Final = tuple(name for name, call in CALLS.items() if call.since != VERSIONS[0])
 TTL: Final = "message_ttl_in_seconds"
 _TOGETHER: Final = ("is_allow_auto_update_schema", "is_allow_auto_update_schema_with_replicator")
@@ -107,8 +104,7 @@ class RollingPair(MixedPair):
             self._leaving.add(broker.id)
             self._away.add(broker.id)
         self.steps(2)  # the edit that was being made has ended
-        if wait_for(self.regions[side].quiet, deadline_s=ROUND_S) is None:
-            raise AssertionError(f"{self.regions[side].name} has not become quiet within {ROUND_S:g} s")
+        wait_until(self.regions[side].quiet, f"{self.regions[side].name} is quiet")
 
     # -- edits
 
@@ -137,15 +133,15 @@ class RollingPair(MixedPair):
     def written_back(self) -> list[str]:
         """Wait until everything is where its field is known; what lacks after all, in words."""
         self.settle("after the last edit")
-        wait_for(lambda: not self.lost(), deadline_s=WRITTEN_BACK_S)
+        wait_until(lambda: not self.lost(), "everything is where its field is known", shown=self.lost)
         return self.lost()
 
     def _wait_more(self, count: int, counter: str) -> None:
         wanted = getattr(self, counter) + count
-        done = wait_for(lambda: self._failure is not None or getattr(self, counter) >= wanted, deadline_s=ROUND_S)
-        self._raise_failure()
-        if done is None:
-            raise AssertionError(f"{count} rounds were not made within {ROUND_S:g} s")
+        while getattr(self, counter) < wanted:  # each takes its time
+            before = getattr(self, counter)
+            wait_until(lambda: self._failure is not None or getattr(self, counter) > before, f"{counter} grows")  # noqa: B023
+            self._raise_failure()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -189,8 +185,7 @@ class RollingPair(MixedPair):
         def over() -> bool:
             return self._stopping.is_set() or not self._whole()
 
-        if wait_for(lambda: over() or self._equal(), deadline_s=ROUND_S) is None:
-            raise AssertionError(f"not equal within {ROUND_S:g} s: step {self._step}")
+        wait_until(lambda: over() or self._equal(), f"equal: step {self._step}")
         return not over()
 
     def _edit_by(self, side: int, broker: Broker, name: str, called: str) -> None:

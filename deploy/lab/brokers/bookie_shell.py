@@ -15,8 +15,7 @@ from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import pulsar_environment
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.software import PULSAR_VERSION
-
-COMMAND_S: Final = 90.0
+from syncer.waiting import WAIT_S
 
 # All that it prints are lines of a log; those of its commands are its answer.
 _SAID: Final = re.compile(r"^\S+ \[[^\]]*\] \w+ +org\.apache\.bookkeeper\.tools\.cli\.\S+ - (.*)$", re.MULTILINE)
@@ -107,7 +106,7 @@ class BookieShell:
         self._configuration = configuration
         self._version = version
 
-    def run(self, *words: str, timeout_s: float = COMMAND_S) -> str:
+    def run(self, *words: str, timeout_s: float = WAIT_S) -> str:
         """Run a command; all that it prints.
 
         Raises:

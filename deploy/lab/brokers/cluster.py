@@ -25,13 +25,12 @@ from deploy.lab.pulsar import BROKER_SETTINGS, StoreKind, pulsar_environment
 from deploy.lab.releases.assembled import home_of
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
+from syncer.waiting import WAIT_S, wait_until
 
 _SESSION_MS: Final = 10_000
 """How long a killed broker seems to be alive; shorter, one that gets no turn for long loses its bundles."""
-_FORGOTTEN_S: Final = 60.0
-_METADATA_S: Final = 60.0
-_ACQUAINTED_S: Final = 60.0
 _OWNED_S: Final = 5.0
+"""How long a bundle may take to come to its target before it is unloaded again."""
 _UNLOADS: Final = 15
 """Under traffic each keeps to its target once in three times or more seldom: whoever looks it up first decides."""
 _CPU_USAGE: Final = "brk_lb_cpu_usage"
@@ -126,7 +125,8 @@ class BrokersCluster:
         """Start all that does not run, and wait until all brokers know of each other.
 
         Raises:
-            ServerFailed: A process ended, or was not ready in time.
+            ServerFailed: A process ended.
+            WaitFailed: One was not ready in time, or another process ended.
         """
         self.keeper.start()
         self._set_up_metadata()
@@ -141,8 +141,7 @@ class BrokersCluster:
             if broker.group is not None:
                 broker.group.limit(percent)  # not before: a start takes all that it can get
         everybody = {broker.id for broker in self.brokers}
-        if wait_for(partial(self._acquainted, everybody), deadline_s=_ACQUAINTED_S) is None:
-            raise ServerFailed(f"{self.settings.name}: the brokers do not all know of {sorted(everybody)}")
+        wait_until(partial(self._acquainted, everybody), f"the brokers know of each other: {sorted(everybody)}")
 
     def stop(self) -> None:
         """End it in order, all brokers at once; the data stay."""
@@ -169,7 +168,8 @@ class BrokersCluster:
         """Start some that do not run, side by side, each when the store has forgotten its former self.
 
         Raises:
-            ServerFailed: One ended, or was not ready in time.
+            ServerFailed: One ended.
+            WaitFailed: One was not ready in time, or another process ended.
         """
         self._start(servers)
 
@@ -280,8 +280,7 @@ class BrokersCluster:
                 return False
             return True
 
-        if wait_for(answers, deadline_s=_OWNED_S) is None:
-            raise ServerFailed(f"{broker.id} does not tell what it owns")
+        wait_until(answers, f"{broker.id} tells which bundles it owns")
         return found
 
     def _broker_settings(self) -> dict[str, str]:
@@ -310,8 +309,7 @@ class BrokersCluster:
         waiting = [server for server in servers if server.process.pid() is None]
         for server in waiting:
             gone = partial(self._forgotten, server.registration)
-            if wait_for(gone, deadline_s=_FORGOTTEN_S) is None:
-                raise ServerFailed(f"{server.process.name}: the store still has {server.registration}")
+            wait_until(gone, f"the store has forgotten {server.registration}")
             server.launch()
         for server in waiting:
             server.wait_ready()
@@ -352,7 +350,7 @@ class BrokersCluster:
             env=command.full_environment(),
             capture_output=True,
             text=True,
-            timeout=_METADATA_S,
+            timeout=WAIT_S,
             check=False,
         )
         if tool.returncode != 0:

@@ -18,6 +18,7 @@ from deploy.lab.traffic.traffic import ClusterTraffic
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.demo.screen import Screen
 from syncer.errors import AdminError
+from syncer.waiting import WAIT_S, wait_until
 
 TENANT: Final = "shop"
 CAREFULLY: Final = f"{TENANT}/orders"
@@ -25,9 +26,8 @@ CARELESSLY: Final = f"{TENANT}/carts"
 WORKING_S: Final = 6.0
 """For so long clients work before their namespace is moved, and after."""
 SETTLE_S: Final = 45.0
-STEP_S: Final = 120.0
+"""For so long messages are waited for of which some never come."""
 CARELESS_S: Final = 30.0
-_LOOK_S: Final = 0.5
 
 _EACH: Final = PublisherLoad(per_s=50)
 _PIPELINED: Final = PublisherLoad(per_s=100, sending=Sending.PIPELINED)
@@ -132,7 +132,7 @@ class MigrationStory:
         self._ask("close", "--yes", "--reason", "the demonstration")
         self._until(lambda told: told["phase"] == "closed", "it is closed")
         self._ask("report", "--html", str(self._report))
-        self.moved = traffic.settle(SETTLE_S)
+        self.moved = traffic.settle(WAIT_S)
         self.screen.say(str(self.moved))
         self._holds("nobody was harmed", holds=self.moved.unharmed, why=repr(self.moved))
 
@@ -183,16 +183,17 @@ class MigrationStory:
         return self.region.command("migration", *words)
 
     def _until(self, holds: Callable[[Any], bool], what: str) -> Any:  # noqa: ANN401 - the command's own JSON
-        deadline = time.monotonic() + STEP_S
-        while True:
+        told: Any = {}
+
+        def there() -> bool:
+            nonlocal told
             told = self._ask("status")
             if told["stop"] or told["trouble"]:
                 raise ServerFailed(f"the migration has stopped: {told['stop'] or told['trouble']}")
-            if holds(told):
-                return told
-            if time.monotonic() > deadline:
-                raise ServerFailed(f"not within {STEP_S:.0f} s: {what}; {told['step']}")
-            time.sleep(_LOOK_S)
+            return holds(told)
+
+        wait_until(there, what, shown=lambda: told["step"])
+        return told
 
     def _holds(self, what: str, *, holds: bool, why: object) -> None:
         self.screen.proof(what, holds=holds)

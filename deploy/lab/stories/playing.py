@@ -12,6 +12,7 @@ from deploy.lab.process import ServerFailed
 from deploy.lab.software import SoftwareMissing
 from syncer.demo.screen import Screen
 from syncer.log import configure
+from syncer.waiting import WaitFailed
 
 
 class Played(Protocol):
@@ -48,7 +49,7 @@ def play(name: str, title: str, set_up: Callable[[Screen, contextlib.ExitStack],
             screen.say("stopping and removing both clusters")
         said = f"FAILED: {'; '.join(story.failed)}" if story.failed else f"PASSED{story.passed(screen.elapsed_s)}"
         screen.verdict(f"{name}: {said}", holds=held)
-    except (ServerFailed, SoftwareMissing) as exc:
+    except (ServerFailed, SoftwareMissing, WaitFailed) as exc:
         screen.verdict(f"{name}: FAILED: {exc}", holds=False)
         return 1
     except KeyboardInterrupt:

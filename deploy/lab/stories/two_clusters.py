@@ -22,9 +22,6 @@ from syncer.paths import namespace_path, tenant_path
 EAST: Final = "us-east"
 WEST: Final = "us-west"
 BOTH: Final = [EAST, WEST]
-SOON_S: Final = 30.0
-TOOL_S: Final = 90.0
-"""How long pulsar-admin may take: a Java program that starts anew for each command."""
 UPDATES: Final = 50
 BURST: Final = 100
 ORDERS: Final = "sales/orders"
@@ -87,7 +84,7 @@ class Story:
             list(pool.map(LabRegion.start, self.regions.values()))
         self.screen.say("syncer run: one daemon beside each cluster, a process of its own")
         own = {tenant_path("public"), namespace_path("public", "default"), tenant_path("acme")}
-        wait_for(lambda: own <= {*self._holds(EAST), *self._holds(WEST)}, deadline_s=SOON_S)
+        wait_for(lambda: own <= {*self._holds(EAST), *self._holds(WEST)})
         rows = [
             (name, held["path"], held["reason"], held["detail"])
             for name in BOTH
@@ -99,7 +96,7 @@ class Story:
         self.check(f"'public/default' is as it was: {kept[0]} and {kept[1]}", kept == [[EAST], [WEST]])
         where = next((row[0] for row in rows if row[1] == tenant_path("acme")), EAST)
         self.regions[where].command("holds", "confirm", tenant_path("acme"), "--yes")
-        took_s = wait_for(lambda: self._roles(EAST, "acme") == self._roles(WEST, "acme"), deadline_s=SOON_S)
+        took_s = wait_for(lambda: self._roles(EAST, "acme") == self._roles(WEST, "acme"))
         self.arrived(f"'syncer holds confirm' in {where}: 'acme' has {self._roles(EAST, 'acme')} in both", took_s)
 
     def create(self, number: int) -> None:
@@ -118,8 +115,8 @@ class Story:
         """Have pulsar-admin make something in us-east, and time how long after that us-west's broker has it."""
         with ThreadPoolExecutor() as pool:
             running = pool.submit(pulsar_admin, self.clusters[EAST].admin_url, words, quiet=True)
-            here_s = wait_for(lambda: bool(self._present(EAST, url)), deadline_s=TOOL_S)
-            took_s = wait_for(lambda: bool(self._present(WEST, url)), deadline_s=SOON_S)
+            here_s = wait_for(lambda: bool(self._present(EAST, url)))
+            took_s = wait_for(lambda: bool(self._present(WEST, url)))
             worked = here_s is not None and running.result() == 0
         self.screen.say(f"pulsar-admin {' '.join(words)}")
         self.arrived("us-east's broker has it; us-west's has it too", took_s if worked else None)
@@ -129,15 +126,13 @@ class Story:
         self.screen.act(number, "A write past the broker, straight into us-east's ZooKeeper")
         with self._zookeeper() as zookeeper:
             zookeeper.create(tenant_path("past-the-broker"), _tenant("script"))
-            made_s = wait_for(lambda: self._present(WEST, "tenants/past-the-broker"), deadline_s=SOON_S)
+            made_s = wait_for(lambda: self._present(WEST, "tenants/past-the-broker"))
             self.arrived("a tenant created there by a script: us-west's broker has it", made_s)
             path = namespace_path(*ORDERS.split("/"))
             field = "max_producers_per_topic"
             policies = json.loads(zookeeper.get(path)[0])
             zookeeper.set(path, json.dumps({**policies, field: 7}).encode())
-            took_s = wait_for(
-                lambda: self._get(WEST, f"namespaces/{ORDERS}").get("max_producers_per_topic") == 7, deadline_s=SOON_S
-            )
+            took_s = wait_for(lambda: self._get(WEST, f"namespaces/{ORDERS}").get("max_producers_per_topic") == 7)
             self.arrived(f"a policy of '{ORDERS}' set there: us-west's broker has it", took_s)
         self.screen.say("Pulsar's own synchronizer publishes what its brokers write, so it sees none of these")
 
@@ -149,7 +144,7 @@ class Story:
         self._post(WEST, f"namespaces/{ORDERS}/retention", {"retentionTimeInMinutes": 10, "retentionSizeInMB": 1})
         self.screen.say("by REST: us-east sets a TTL of 60 s; after it us-west sets a retention of 10 minutes")
         self.regions[EAST].start()
-        took_s = wait_for(lambda: all(self._policies(name) == (None, 10) for name in BOTH), deadline_s=SOON_S)
+        took_s = wait_for(lambda: all(self._policies(name) == (None, 10) for name in BOTH))
         self.arrived("us-east's daemon is back: the later write, us-west's, holds in both", took_s)
         path = namespace_path(*ORDERS.split("/"))
         lost = [each for each in self.regions[EAST].command("conflicts", "list")["items"] if each["path"] == path]
@@ -160,7 +155,7 @@ class Story:
         )
         if lost:
             self.regions[EAST].command("conflicts", "restore", str(lost[-1]["id"]), "--yes")
-            took_s = wait_for(lambda: all(self._policies(name)[0] == 60 for name in BOTH), deadline_s=SOON_S)
+            took_s = wait_for(lambda: all(self._policies(name)[0] == 60 for name in BOTH))
             self.arrived("syncer conflicts restore: both brokers answer with a TTL of 60 s", took_s)
 
     def update_after_create(self, number: int) -> None:
@@ -169,7 +164,7 @@ class Story:
         names = [f"sales/run-{index:02}" for index in range(UPDATES)]
         for name in names:
             self._put(EAST, f"namespaces/{name}", {"replication_clusters": BOTH})
-        took_s = wait_for(lambda: set(names) <= set(self._get(WEST, "namespaces/sales")), deadline_s=SOON_S)
+        took_s = wait_for(lambda: set(names) <= set(self._get(WEST, "namespaces/sales")))
         self.arrived(f"{UPDATES} namespaces made in us-east are known in us-west", took_s)
         for index, name in enumerate(names):
             self._post(EAST, f"namespaces/{name}/messageTTL", 1000 + index)
@@ -182,7 +177,7 @@ class Story:
                 missing.discard(name)
             return True
 
-        took_s = wait_for(all_there, deadline_s=SOON_S)
+        took_s = wait_for(all_there)
         self.arrived(f"{UPDATES} updates in us-east: {len(missing)} lost in us-west", took_s)
         self.screen.say("Pulsar's own synchronizer loses 39 to 45 of 50 here: it demands the other cluster's version")
 
@@ -200,7 +195,7 @@ class Story:
         self.screen.say("written into us-east's ZooKeeper; its daemon was killed after a third, us-west's after two")
         with ThreadPoolExecutor() as pool:
             list(pool.map(LabRegion.start, self.regions.values()))
-        took_s = wait_for(lambda: set(names) <= set(self._get(WEST, "tenants")), deadline_s=SOON_S)
+        took_s = wait_for(lambda: set(names) <= set(self._get(WEST, "tenants")))
         lost = len(set(names) - set(self._get(WEST, "tenants")))
         self.arrived(f"both daemons run again: {lost} of {BURST} lost in us-west", took_s)
 
@@ -208,7 +203,7 @@ class Story:
         """A policy that would make the target's brokers delete topics."""
         self.screen.act(number, "A change that would destroy topics: 'remove us-west' arriving in us-west")
         self._put(EAST, f"namespaces/{SHOP}", {"replication_clusters": BOTH})
-        wait_for(lambda: self._present(WEST, f"namespaces/{SHOP}"), deadline_s=SOON_S)
+        wait_for(lambda: self._present(WEST, f"namespaces/{SHOP}"))
         self._put(WEST, f"persistent/{SHOP}/carts", None)
         self._post(EAST, f"namespaces/{SHOP}/replication", [EAST])
         self.screen.say(f"us-west has a topic in '{SHOP}'; us-east takes us-west out of its replication clusters")
@@ -230,7 +225,7 @@ class Story:
         """The proof."""
         self.screen.act(number, "Proof, from both stores and both sidecar databases")
         east, west = (self.regions[name] for name in BOTH)
-        wait_for(lambda: east.quiet() and west.quiet(), deadline_s=SOON_S)
+        wait_for(lambda: east.quiet() and west.quiet())
         held = {*east.holds(), *west.holds()}
         different = differing((east, west))
         pictures = {name: self.regions[name].picture() for name in BOTH}
@@ -319,7 +314,7 @@ class Story:
             row = self.regions[WEST].holds().get(path)
             return row is not None and row.hold.reason == reason
 
-        took_s = wait_for(held, deadline_s=SOON_S)
+        took_s = wait_for(held)
         row = self.regions[WEST].holds().get(path)
         self.arrived(f"held in us-west, {reason}: {row.hold.detail if row else 'nothing is held'}", took_s)
 

@@ -13,7 +13,6 @@ from deploy.lab.process import Command, ServerFailed, ServerProcess
 from deploy.lab.software import java, pulsar_home
 from deploy.lab.traffic.account import PublisherStory
 
-_READY_S: Final = 120.0
 _SENT: Final = re.compile(r"Aggregated throughput stats --- (\d+) records sent")
 _SLOWEST: Final = re.compile(r"Aggregated latency stats .*[Mm]ax: *([\d.]+)")
 _FAILED: Final = "Write message error"
@@ -63,7 +62,7 @@ class PerfProducer:
     def start(self) -> None:
         """Start it, and wait until it publishes."""
         self._process.start(self._command)
-        self._process.wait_until(lambda: _STARTED in self._log(), timeout_s=_READY_S)
+        self._process.wait_until(lambda: _STARTED in self._log(), what="publishes")
 
     def stop(self) -> None:
         """End it; what it has published is known then."""

@@ -17,11 +17,8 @@ from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.clients import Clients
 from deploy.lab.traffic.loads import TopicLoad
 from deploy.lab.traffic.outages import ClientOutage, connections_broken, outages
+from syncer.waiting import WAIT_S
 
-_BEGUN_S: Final = 180.0
-"""Until all clients are there; those in Java take longest."""
-_ANSWER_S: Final = 60.0
-"""Beyond the time that a question itself may take."""
 _END_S: Final = 15.0
 
 
@@ -65,7 +62,7 @@ class ClusterTraffic:
         self._process.start()
         here.close()
         try:
-            self.publishers, self.consumers = self._answer(_BEGUN_S)
+            self.publishers, self.consumers = self._answer(WAIT_S)
         except BaseException:
             self._end()
             raise
@@ -115,7 +112,7 @@ class ClusterTraffic:
 
     def _ask(self, *words: object, within_s: float = 0.0) -> Any:  # noqa: ANN401 - as the question has it
         self._there.send(words)
-        return self._answer(within_s + _ANSWER_S)
+        return self._answer(within_s + WAIT_S)
 
     def _answer(self, within_s: float) -> Any:  # noqa: ANN401 - as the question has it
         if not self._there.poll(within_s):

@@ -16,6 +16,7 @@ from deploy.lab.jvm import Jvm
 from deploy.lab.ports import free_ports
 from deploy.lab.process import Command, ServerFailed, ServerProcess, freeze, start_time
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
+from syncer.waiting import NeedEnded, WaitTimedOut, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -166,8 +167,27 @@ def test_a_server_that_ends_at_start_shows_its_log(tmp_path: Path) -> None:
     process = ServerProcess(name="broken", directory=tmp_path, leashed=True)
     process.start(Command(words=(sys.executable, "-c", "raise SystemExit('no such luck')"), directory=tmp_path))
     with pytest.raises(ServerFailed, match="no such luck"):
-        process.wait_until(lambda: False, timeout_s=20)
+        process.wait_until(lambda: False)
     process.stop()
+
+
+def test_a_server_that_ends_by_itself_ends_every_wait_until_it_is_let_go(tmp_path: Path) -> None:
+    process = ServerProcess(name="broken", directory=tmp_path, leashed=True)
+    process.start(Command(words=(sys.executable, "-c", "input(); raise SystemExit('gave up')"), directory=tmp_path))
+    with pytest.raises(NeedEnded, match=r"(?s)broken has ended: .*"):
+        wait_until(lambda: False, "something else")
+    process.stop()
+    with pytest.raises(WaitTimedOut):
+        wait_until(lambda: False, "something else", within_s=0.01)
+
+
+def test_a_server_that_is_stopped_ends_no_wait(tmp_path: Path) -> None:
+    process = ServerProcess(name="idle", directory=tmp_path, leashed=True)
+    process.start(Command(words=(sys.executable, "-c", "import time; time.sleep(600)"), directory=tmp_path))
+    assert process.ended() is None
+    process.kill()
+    with pytest.raises(WaitTimedOut):
+        wait_until(lambda: False, "something", within_s=0.01)
 
 
 @pytest.mark.parametrize(
