@@ -6,19 +6,18 @@ import json
 import socket
 import ssl
 import struct
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import anyio
 import anyio.to_thread
 import h11
 from starlette.types import ASGIApp, Message
 
-DEADLINE_S: Final = 20.0
+from syncer.waiting import WAIT_S
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ class Stream:
 
     async def started(self) -> None:
         """Wait for its status."""
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(WAIT_S):
             await self._started.wait()
 
     async def next(self) -> SentEvent:
         """The next event."""
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(WAIT_S):
             while not self._got:
                 came = self._came
                 await came.wait()
@@ -110,7 +109,7 @@ class Stream:
 
     async def until_over(self) -> None:
         """Wait until the server has ended it."""
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(WAIT_S):
             await self.over.wait()
 
     def waiting(self) -> int:
@@ -231,7 +230,7 @@ class SocketClient:
         self._socket = socket.socket()
         if receives:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
-        self._socket.settimeout(DEADLINE_S)
+        self._socket.settimeout(WAIT_S)
         self._http = h11.Connection(h11.CLIENT)
         headers = [("Host", "localhost"), *([("Authorization", f"Bearer {token}")] if token else [])]
         if last_id:
@@ -299,6 +298,15 @@ class SocketClient:
         """Wait until it has begun."""
         while not self.parser.last_id:
             await self.more()
+            assert not self.ended
+
+    async def heartbeat(self) -> list[SentEvent]:
+        """Read up to the next comment."""
+        before, found = self.parser.comments, list[SentEvent]()
+        while self.parser.comments == before:
+            found += await self.more()
+            assert not self.ended
+        return found
 
     async def until_number(self, number: int) -> list[SentEvent]:
         """All that comes up to that event."""
@@ -314,11 +322,3 @@ class SocketClient:
         while not self.ended:
             found += await self.more()
         return found
-
-
-async def until(condition: Any, what: str) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-        await anyio.sleep(0.005)
