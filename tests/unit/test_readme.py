@@ -19,6 +19,7 @@ from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
 from syncer.metrics import FAMILIES
 from syncer.operations.decisions import FUTURE
+from syncer.waiting import WAIT_S
 from tests.suites import REPOSITORY
 
 README = REPOSITORY / "README.md"
@@ -89,7 +90,7 @@ def test_every_test_that_the_readme_names_is_collected() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=WAIT_S,
     )
     collected = set(re.findall(r"^(tests/[\w/]+\.py)::(\w+)", answer.stdout, re.MULTILINE))
     assert collected, answer.stdout + answer.stderr

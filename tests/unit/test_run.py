@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S, wait_until
 from tests import run as suite_runner
 from tests.run import run_step
 from tests.suites import REPOSITORY, Outcome, Rules, load, read_junit
@@ -57,7 +56,7 @@ def run(file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "CI": "", **BARE, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
 
@@ -147,7 +146,7 @@ def test_an_essential_failure_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_hung_step_is_ended_and_named(tmp_path: Path) -> None:
-    result = run(one_suite(tmp_path / "suites.toml", '{ name = "hung", run = ["sleep", "50"] }', share=0.001))
+    result = run(one_suite(tmp_path / "suites.toml", '{ name = "hung", run = ["sleep", "600"] }', share=0.001))
     assert (result.returncode, last(result)) == (1, "tests: 0 passed, 1 failed")
     assert "did not end in time" in result.stdout
     assert "over their share: it" in result.stdout
@@ -155,13 +154,15 @@ def test_a_hung_step_is_ended_and_named(tmp_path: Path) -> None:
 
 def test_no_step_outlives_an_ended_run(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
-    file = one_suite(tmp_path / "suites.toml", f'{{ name = "s", run = ["sh", "-c", "echo $$ >{pid_file}; sleep 50"] }}')
+    file = one_suite(
+        tmp_path / "suites.toml", f'{{ name = "s", run = ["sh", "-c", "echo $$ >{pid_file}; sleep 600"] }}'
+    )
     with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
-        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+        wait_until(lambda: pid_file.exists() and pid_file.read_text().strip() != "", "the step has begun")
         step = int(pid_file.read_text())
         runner.send_signal(signal.SIGTERM)
-        assert runner.wait(timeout=30) == 130
-    until(lambda: not Path(f"/proc/{step}").exists())
+        assert runner.wait(timeout=WAIT_S) == 130
+    wait_until(lambda: not Path(f"/proc/{step}").exists(), "the step has ended")
 
 
 ONE_STEP = 'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{{ name = "x", run = ["t"], {} }}]\n'
@@ -196,22 +197,22 @@ def test_without_its_last_suite_a_step_beside_others_is_waited_for_at_the_end(tm
     slow.write_text("sleep 0.2\necho 7 passed, 0 failed\n", encoding="utf-8")
     file = suites(tmp_path / "suites.toml", TWO_SUITES.format(slow=slow, quick="/dev/null", until="second"))
     command = [sys.executable, "-m", "tests.run", "--file", str(file), "first"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=WAIT_S, check=True)
     assert done.stdout.splitlines()[-1] == "tests: 7 passed, 0 failed"
 
 
 def test_no_step_beside_others_outlives_an_ended_run(tmp_path: Path) -> None:
     slow, pid_file = tmp_path / "slow.sh", tmp_path / "pid"
-    slow.write_text(f"echo $$ >{pid_file}\nsleep 50\n", encoding="utf-8")
-    (tmp_path / "quick.sh").write_text("sleep 50\n", encoding="utf-8")
+    slow.write_text(f"echo $$ >{pid_file}\nsleep 600\n", encoding="utf-8")
+    (tmp_path / "quick.sh").write_text("sleep 600\n", encoding="utf-8")
     body = TWO_SUITES.format(slow=slow, quick=tmp_path / "quick.sh", until="second")
     file = suites(tmp_path / "suites.toml", body)
     with subprocess.Popen([sys.executable, "-m", "tests.run", "--file", file], cwd=REPOSITORY) as runner:
-        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+        wait_until(lambda: pid_file.exists() and pid_file.read_text().strip() != "", "the step has begun")
         step = int(pid_file.read_text())
         runner.send_signal(signal.SIGTERM)
-        assert runner.wait(timeout=30) == 130
-    until(lambda: not Path(f"/proc/{step}").exists())
+        assert runner.wait(timeout=WAIT_S) == 130
+    wait_until(lambda: not Path(f"/proc/{step}").exists(), "the step has ended")
 
 
 def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,22 +227,14 @@ def test_an_interrupt_waits_until_nobody_waits_for_the_step(monkeypatch: pytest.
         came.append(interrupts._waits)
         return waiting(process, timeout)
 
-    with interrupts.heard(), subprocess.Popen(["sleep", "50"]) as step:
+    with interrupts.heard(), subprocess.Popen(["sleep", "600"]) as step:
         monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            suite_runner._waited(step, 30.0)
+            suite_runner._waited(step, WAIT_S)
         monkeypatch.undo()
         step.terminate()
-        assert step.wait(timeout=5) == -signal.SIGTERM
+        assert step.wait(timeout=WAIT_S) == -signal.SIGTERM
     assert came == [True], "it came while the step was waited for"
-
-
-def until(condition: Callable[[], bool], *, within_s: float = 20.0) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
