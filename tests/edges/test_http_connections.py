@@ -47,6 +47,10 @@ class Served:
         with self.connect(ASKING + b"Connection: close\r\n\r\n") as client:
             return everything(client)
 
+    def inside(self) -> list[Bounded]:
+        """Return the connections that have a place."""
+        return [each for each in list(self.room._inside) if isinstance(each, Bounded)]
+
     def gone(self, why: Dropped) -> int:
         """How many were sent away so."""
         return self.room.dropped[why]
@@ -204,7 +208,10 @@ def test_a_client_that_reads_nothing_is_let_go() -> None:
         client.settimeout(WAIT_S)
         client.connect(("127.0.0.1", served.port))
         client.setblocking(False)
-        wait_until(lambda: _asked_in_vain(client), "the server takes no further request of it")
+        wait_until(
+            lambda: _asked_in_vain(client) and any(each.unread and not each.waits for each in served.inside()),
+            "the server takes no further request of it, and cannot write its answer",
+        )
         assert not served.room.dropped
         served.clock.put_forward(UNREAD_S)
         wait_until(lambda: served.gone(Dropped.UNREAD) == 1, "it is let go")
