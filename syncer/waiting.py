@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, overload
 
 import anyio
 
@@ -168,6 +168,30 @@ def wait_until(
         began_s = time.monotonic()
         time.sleep(poll_s)
         wait.slept(poll_s, time.monotonic() - began_s)
+
+
+@overload
+async def until(
+    condition: Callable[[], Awaitable[T]],
+    what: str,
+    *,
+    within_s: float = ...,
+    needs: Iterable[Needed] = ...,
+    shown: Callable[[], object] | None = ...,
+    passing: type[Exception] | tuple[type[Exception], ...] = ...,
+) -> T: ...
+
+
+@overload
+async def until(
+    condition: Callable[[], T],
+    what: str,
+    *,
+    within_s: float = ...,
+    needs: Iterable[Needed] = ...,
+    shown: Callable[[], object] | None = ...,
+    passing: type[Exception] | tuple[type[Exception], ...] = ...,
+) -> T: ...
 
 
 async def until(
