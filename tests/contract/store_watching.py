@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -233,7 +234,7 @@ class WatchingSuite(StoreCase):
         watching = Watching(store, harness.prefix)
         await watching.armed()
         hasty, stranger = harness.make(hasty=True), harness.make()
-        await until(lambda: opened(hasty), "the hasty client is connected", passing=StoreUnavailable)
+        await until(partial(opened, hasty), "the hasty client is connected", passing=StoreUnavailable)
         await asyncio.to_thread(harness.stop)
         try:
             with pytest.raises(StoreUnavailable):

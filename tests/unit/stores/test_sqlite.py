@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,7 +137,7 @@ async def test_the_log_of_changes_stays_bounded(file: Path) -> None:
 async def test_another_writers_lock_is_waited_for_and_then_told(file: Path, store: SqliteStore) -> None:
     put = Put(path=PATH, value=b"x", expected=None)
     hasty = SqliteStore(SqliteConfig(path=file, timeout=SHORT))
-    await until(lambda: opened(hasty), "the hasty client has opened it", passing=StoreUnavailable)
+    await until(partial(opened, hasty), "the hasty client has opened it", passing=StoreUnavailable)
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         started = time.monotonic()
