@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, overload
 
 import anyio
 
@@ -170,6 +170,30 @@ def wait_until(
         wait.slept(poll_s, time.monotonic() - began_s)
 
 
+@overload
+async def until(
+    condition: Callable[[], Awaitable[T]],
+    what: str,
+    *,
+    within_s: float = ...,
+    needs: Iterable[Needed] = ...,
+    shown: Callable[[], object] | None = ...,
+    passing: type[Exception] | tuple[type[Exception], ...] = ...,
+) -> T: ...
+
+
+@overload
+async def until(
+    condition: Callable[[], T],
+    what: str,
+    *,
+    within_s: float = ...,
+    needs: Iterable[Needed] = ...,
+    shown: Callable[[], object] | None = ...,
+    passing: type[Exception] | tuple[type[Exception], ...] = ...,
+) -> T: ...
+
+
 async def until(
     condition: Callable[[], object],
     what: str,
@@ -178,7 +202,7 @@ async def until(
     needs: Iterable[Needed] = (),
     shown: Callable[[], object] | None = None,
     passing: type[Exception] | tuple[type[Exception], ...] = (),
-) -> Any:  # noqa: ANN401 - the condition's own answer
+) -> object:
     """Poll in a task until a condition holds; it may be asynchronous. Otherwise as :func:`wait_until`.
 
     Raises:

@@ -13,6 +13,7 @@ from syncer.replication.driver import Driver
 from syncer.state.contract.operations import Asked, OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S
 from tests.api.conftest import Region
 from tests.api.routes_table import API, HELD, WHY
 from tests.property.strategies import NOW
@@ -202,7 +203,7 @@ def test_many_at_once_ask_once(region: Region, views: Views) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(30)
+        each.join(WAIT_S)
     assert len(found) == 6
     assert all(each == found[0] for each in found)
     assert len(views.operations(10)) == 1

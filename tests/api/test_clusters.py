@@ -94,14 +94,12 @@ def printed(file: Path, *words: str) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("path", "words"), ASKED.items())
 def test_an_answer_is_the_commands_document(path: str, words: tuple[str, ...], region: Region, green: Path) -> None:
     told = region.get(f"{GREEN}/{path}{PATIENT}", "read").json()
     assert lasting(told) == lasting(printed(green, *words, "--cluster", "green"))
 
 
-@pytest.mark.timeout(300)
 def test_a_plan_is_the_sealed_file_by_the_same_picture_as_the_advice(region: Region, green: Path) -> None:
     seen = AdviceDocument.model_validate(region.get(f"{GREEN}/advice?{PATIENT}", "read").json())
     path = f"{GREEN}/advice/plan?{PATIENT}&per_hour=7&quiet=22:00-05:30&taken_ms={seen.taken_ms}"
@@ -197,7 +195,6 @@ def test_a_broker_that_hangs_keeps_nobody_longer_than_was_said_nor_too_many(tmp_
     assert inquiries.failed == {"cluster-inquiries-full": 1, "not-in-time": 2}
 
 
-@pytest.mark.timeout(300)
 def test_a_look_is_shared_for_a_while_and_then_made_anew(tmp_path: Path) -> None:
     looked, clock_s = list[None](), [0.0]
 
@@ -228,7 +225,6 @@ def test_a_look_is_shared_for_a_while_and_then_made_anew(tmp_path: Path) -> None
         anyio.run(look, load(file))
 
 
-@pytest.mark.timeout(300)
 def test_another_hosts_command_keeps_the_same_plan(green: Path, tmp_path: Path, from_afar: Afar) -> None:
     far_plan = ("--save", str(tmp_path / "far.json"), "--quiet", "01:00-02:00")
     kept = from_afar("balancer", "advise", "--cluster", "green", *far_plan)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -23,12 +22,12 @@ from syncer.inspection.inquiries.child import PROGRAM
 from syncer.inspection.ledgers.questions import AuditQuestion, ExplainQuestion
 from syncer.inspection.ledgers.reading import LedgersWish
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import wait_until
 from tests.api.conftest import Afar, Region, document_of
 from tests.api.routes_table import API
 from tests.support.logs import logging_restored
 from tests.support.stored_ledgers import StoredLedgers
 
-pytestmark = pytest.mark.timeout(300)
 TOPIC: Final = "persistent://acme/orders/t"
 LEDGERS: Final = f"{API}/clusters/lab/ledgers"
 ASKED: Final = (
@@ -185,9 +184,7 @@ def test_a_process_that_is_killed_is_said_and_the_next_one_answers(lab: Path) ->
 
     def kill_reader() -> None:
         """Kill the process of this one's that reads ledgers, once it is there."""
-        while not (found := readers()):
-            time.sleep(0.05)
-        os.kill(found[0], signal.SIGKILL)
+        os.kill(wait_until(readers, "a process reads ledgers")[0], signal.SIGKILL)
 
     anyio.run(ask)
 

@@ -13,6 +13,7 @@ from syncer.balancer.moving import course
 from syncer.balancer.moving.run import MoveStanding, RunPhase
 from syncer.balancer.running import plan_file
 from syncer.documents.balancing.moves import MoveRunDocument
+from syncer.waiting import WAIT_S
 from tests.api.two_ways import BothWays, both
 from tests.support.move_runs import begun, over
 from tests.unit.balancer.moving.test_move_plan import PLAN
@@ -81,7 +82,7 @@ def test_the_latest_run_is_watched_until_it_is_over(both: BothWays) -> None:
         moves = tuple(replace(each, standing=MoveStanding.NOT_BEGUN) for each in run.moves)
         over(both.there.state, number, replace(run, phase=RunPhase.ENDED, moves=moves))
     finally:
-        watching.join(timeout=60)
+        watching.join(timeout=WAIT_S)
     assert not watching.is_alive()
     last = MoveRunDocument.model_validate_json(told[-1])
     assert (last.phase, last.standings) == (RunPhase.ENDED, {MoveStanding.NOT_BEGUN: 1})

@@ -29,6 +29,7 @@ from syncer.state.contract.repairs import RepairState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.stores.contract import Written
+from syncer.waiting import WAIT_S, wait_until
 from tests.api.conftest import Region
 from tests.api.routes_table import API
 from tests.support.jobs import ended, succeeded
@@ -113,9 +114,8 @@ def test_a_plan_is_shown_and_told_by_its_checksum(
             "TICKET-7",
         )
         number = operation["arguments"]["repair"]
-        deadline = time.monotonic() + 30
-        while (found := region.get(f"{SYNCS}/{number}", "read").json())["state"] == "running":
-            assert time.monotonic() < deadline
+        wait_until(lambda: region.get(f"{SYNCS}/{number}", "read").json()["state"] != "running", "the run is over")
+        found = region.get(f"{SYNCS}/{number}", "read").json()
     assert (found["state"], found["told"], found["refused"]) == ("done", 2, 0)
     over = region.ask("DELETE", f"{SYNCS}/{number}?reason=enough", "operate")
     assert (over.status_code, over.json()["code"]) == (412, "precondition-failed")
@@ -159,9 +159,8 @@ def test_a_repeat_is_told_to_its_end_though_a_crash_has_left_what_was_brought_in
         again = sent(region, REAL, content, **headers, **WAIT)
         assert (first.status_code, again.json()) == (200, first.json()), first.text
         number = first.json()["items"][0]["arguments"]["repair"]
-        deadline = time.monotonic() + 30
-        while (found := region.get(f"{SYNCS}/{number}", "read").json())["state"] == "running":
-            assert time.monotonic() < deadline
+        wait_until(lambda: region.get(f"{SYNCS}/{number}", "read").json()["state"] != "running", "the run is over")
+        found = region.get(f"{SYNCS}/{number}", "read").json()
     assert (found["state"], found["told"], len(views.operations(10))) == ("done", 2, 1)
     before = views.repair(left_over.id)
     assert before is not None
@@ -178,7 +177,7 @@ def test_many_at_once_bring_it_in_once(region: Region, views: Views, tmp_path: P
     for each in threads:
         each.start()
     for each in threads:
-        each.join(60)
+        each.join(WAIT_S)
     assert len(found) == 4
     assert all(each == found[0] for each in found)
     assert (len(views.operations(10)), len(views.repairs(10))) == (1, 1)
@@ -191,9 +190,8 @@ def test_one_that_waits_is_ended(region: Region, state: SqlState, tmp_path: Path
     assert region.ask("DELETE", f"{SYNCS}/{number}", "operate").status_code == 422, "a reason is wanted"
     assert region.ask("DELETE", f"{SYNCS}/{number}?reason=enough", "operate").status_code == 202
     with telling(state):
-        deadline = time.monotonic() + 30
-        while (found := region.get(f"{SYNCS}/{number}").json())["state"] != "cancelled":
-            assert time.monotonic() < deadline
+        wait_until(lambda: region.get(f"{SYNCS}/{number}").json()["state"] == "cancelled", "it is ended")
+        found = region.get(f"{SYNCS}/{number}").json()
     assert found["detail"] == "enough"
 
 

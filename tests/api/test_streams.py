@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -33,16 +34,17 @@ from syncer.state.contract.jobs import JobEnd, JobKind, JobRow, JobState
 from syncer.state.contract.operations import OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.api.test_app import STATUS, Daemon
 from tests.property.strategies import NOW
 from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, Stream, following
 from tests.support.jobs import ended, succeeded
+from tests.support.loop_clock import LoopClock
 from tests.unit.registers import at
 
 API: Final = "/api/v1/streams"
-PACE: Final = StreamPace(look_s=0.01, heartbeat_s=0.05, recheck_s=0.02, write_s=0.2)
+PACE: Final = StreamPace(look_s=0.01, heartbeat_s=0.05, recheck_s=0.02, write_s=WAIT_S)
 UNREADABLE: Final = (
     *("x", "-1", "1.5", "1;2", "4f0c21aa-", "1.p9", f"{2**63}", "9" * 25, "5.p1-9999999", "5.p4-2", "é", "1" * 1_001),
 )
@@ -354,6 +356,8 @@ async def test_who_does_not_read_ends_as_too_slow_and_nobody_waits_for_it(region
     async with region.follow("events", reads=False) as slow, region.follow("events") as quick:
         region.decide()
         assert numbers([await quick.next()]) == [4]
+        await until(lambda: slow.text, "something is written to it")
+        LoopClock(asyncio.get_running_loop()).put_forward(PACE.write_s)
         await slow.until_over()
         region.decide()
         assert numbers([await quick.next()]) == [5]
@@ -418,10 +422,12 @@ async def test_followers_of_one_kind_cost_one_look_together(region: Followed) ->
 
 
 async def test_nobody_looks_where_nobody_follows(region: Followed) -> None:
+    tasks = len(asyncio.all_tasks())
     async with region.follow("events"):
-        pass
+        assert len(asyncio.all_tasks()) > tasks
+    await until(lambda: len(asyncio.all_tasks()) == tasks, "no task is left that could look")
     before = region.inside.count
-    await anyio.sleep(PACE.look_s * 10)
+    await anyio.wait_all_tasks_blocked()
     assert region.inside.count == before
 
 

@@ -32,7 +32,7 @@ from syncer.balancer.cost.price import MovedBundle, MoveKind, price
 from tests.balancer.conftest import Namespace
 from tests.balancer.unloads import follows, unload_repeatedly, within_a_step
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper")
 
 PYTHON = "Pulsar-CPP-v4.2.0"
 PER_S = 20.0

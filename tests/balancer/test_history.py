@@ -22,10 +22,7 @@ from tests.balancer.conftest import Namespace
 from tests.balancer.test_moves import MovingDaemon
 from tests.balancer.unloads import others
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
-
-START_S = 60.0
-SEEN_S = 30.0
+pytestmark = pytest.mark.real("pulsar", "zookeeper")
 
 
 @pytest.fixture
@@ -35,7 +32,7 @@ def recording(modular: BrokersCluster, tmp_path: Path, monkeypatch: pytest.Monke
     daemon = MovingDaemon(modular, tmp_path)
     daemon.start()
     try:
-        daemon.until(lambda: bool(recorded(daemon)), START_S)
+        daemon.until(lambda: bool(recorded(daemon)), "it has recorded")
         yield daemon
     finally:
         daemon.kill()
@@ -62,14 +59,14 @@ def test_an_unload_by_hand_is_observed_and_recorded_load_is_played(
         return held[-1].broker if held and held[-1] is not None else None
 
     with ClusterTraffic(modular.service_url, uneven(topics, 20), tmp_path, log=tmp_path / "clients.log"):
-        recording.until(lambda: span in modular.owners(name), SEEN_S)
+        recording.until(lambda: span in modular.owners(name), "the bundle has an owner")
         source = modular.owners(name)[span]
         target = others(modular, source)[0]
-        recording.until(lambda: last_owner() == source.id, SEEN_S)
+        recording.until(lambda: last_owner() == source.id, "the first owner is recorded")
         before_ms = time.time_ns() // 1_000_000
         modular.move(name, span, target)
         after_ms = time.time_ns() // 1_000_000
-        recording.until(lambda: last_owner() == target.id, SEEN_S)
+        recording.until(lambda: last_owner() == target.id, "the new owner is recorded")
 
     shown = recording.command("balancer", "history", "show", "--cluster", "lab", "-o", "json")
     assert shown.exit_code == 0, shown.output

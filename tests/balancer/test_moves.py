@@ -21,7 +21,6 @@ from deploy.lab.brokers.settings import LoadManager
 from deploy.lab.ports import free_ports
 from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.traffic import ClusterTraffic
-from deploy.lab.waiting import wait_for
 from syncer.access.roles import AccessRole
 from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_key
 from syncer.admin.stillness import STILL
@@ -38,16 +37,15 @@ from syncer.operations.contract import OperationKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.views.region import Views
+from syncer.waiting import wait_until
 from tests.balancer.conftest import Namespace
 from tests.support import api_tokens
 from tests.support.logs import logging_restored
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper")
 
 HERE: Final = Region("here")
 MOVES: Final = 5
-REPORTED_S: Final = 130.0
-"""By then each broker has looked at its usage, which it does once a minute, and reported its bundles."""
 SHEDDING: Final = "loadBalancerSheddingEnabled"
 
 
@@ -130,7 +128,7 @@ class MovingDaemon:
                 found = views.operation(number)
                 return found is not None and found.state is not OperationState.PENDING
 
-            self.until(answered, 30)
+            self.until(answered, "it answers")
             answer = views.operation(number)
         assert answer is not None
         return answer
@@ -147,9 +145,9 @@ class MovingDaemon:
         assert found is not None, self.log
         return found
 
-    def until(self, so: Callable[[], bool], deadline_s: float) -> None:
-        """Wait until something is so."""
-        assert wait_for(so, deadline_s=deadline_s) is not None, self.log
+    def until(self, so: Callable[[], bool], what: str) -> None:
+        """Wait for a state that the daemon brings about."""
+        wait_until(so, what, shown=lambda: self.log)
 
 
 @pytest.fixture(params=[LoadManager.MODULAR, pytest.param(LoadManager.EXTENSIBLE, marks=pytest.mark.slow)])
@@ -164,7 +162,7 @@ def daemon(cluster: BrokersCluster, tmp_path: Path) -> Iterator[MovingDaemon]:
     made = MovingDaemon(cluster, tmp_path)
     made.start()
     try:
-        made.until(made.is_there, 60)
+        made.until(made.is_there, "it is there")
         yield made
     finally:
         made.kill()
@@ -197,7 +195,7 @@ def owned(cluster: BrokersCluster, namespace: str, topics: list[str]) -> dict[st
     spans = {
         span for span in cluster.bundles(namespace) if any(each in range(*range_of_bundle(span)) for each in hashes)
     }
-    assert wait_for(lambda: set(cluster.owners(namespace)) >= spans, deadline_s=60) is not None
+    wait_until(lambda: set(cluster.owners(namespace)) >= spans, "each bundle has an owner")
     return cluster.owners(namespace)
 
 
@@ -219,13 +217,13 @@ def test_a_plan_is_carried_out_by_a_daemon_that_is_killed_in_the_middle(
         answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
         assert answer.state is OperationState.DONE, answer.answer
         with daemon.views() as views:
-            daemon.until(lambda: views.move_run_moves(1)[0]["standing"] == "done", 90)
+            daemon.until(lambda: views.move_run_moves(1)[0]["standing"] == "done", "the first one is done")
             daemon.kill()
         assert {key: cluster.dynamic().get(key) for key in STILL} == STILL, "nothing else moves bundles meanwhile"
         first = daemon.moves()
         assert not daemon.run().over
         daemon.start()
-        daemon.until(lambda: daemon.run().over, 200)
+        daemon.until(lambda: daemon.run().over, "the run is over")
         account = traffic.settle(30)
     moves = daemon.moves()
     assert [each["standing"] for each in moves] == ["done"] * MOVES, daemon.log
@@ -251,13 +249,13 @@ def test_a_bundle_is_split_and_a_half_moves_though_the_daemon_is_killed_between(
         plan = replace(plan_of(cluster, {lower: owner}, name, 1), splits=(split,))
         answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
         assert answer.answer == "the run of moves 1 has begun: 1 moves after 1 splits"
-        daemon.until(lambda: daemon.run().run["splits"][0]["standing"] == "done", 90)
+        daemon.until(lambda: daemon.run().run["splits"][0]["standing"] == "done", "the first one is done")
         daemon.kill()
         first, cut_off = daemon.run().run["splits"], traffic.outages()
-        assert wait_for(lambda: set(cluster.owners(name)) == {lower, upper}, deadline_s=60) is not None
+        wait_until(lambda: set(cluster.owners(name)) == {lower, upper}, "both halves have an owner")
         assert cluster.owners(name)[upper] is owner, "it stays where it is"
         daemon.start()
-        daemon.until(lambda: daemon.run().over, 200)
+        daemon.until(lambda: daemon.run().over, "the run is over")
         account = traffic.settle(30)
     run = daemon.run()
     assert (run.run["splits"], daemon.moves()[0]["standing"]) == (first, "done"), daemon.log
@@ -279,12 +277,15 @@ def test_before_a_long_wait_the_settings_are_back_and_a_stop_ends_the_run(
         plan = replace(plan_of(cluster, owners, name, 2), bounds=RunBounds(per_hour=1))
         answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
         assert answer.state is OperationState.DONE, answer.answer
-        daemon.until(lambda: daemon.run().phase == "waiting" and daemon.moves()[0]["standing"] != "waiting", 90)
+        daemon.until(
+            lambda: daemon.run().phase == "waiting" and daemon.moves()[0]["standing"] != "waiting",
+            "the run waits, and one move does not",
+        )
         assert cluster.dynamic() == before
         assert len(daemon.moves()[0]["asked_ms"]) == 1
         answer = daemon.ask(OperationKind.MOVES_STOP)
         assert "begins nothing more" in answer.answer
-        daemon.until(lambda: daemon.run().over, 60)
+        daemon.until(lambda: daemon.run().over, "the run is over")
     assert cluster.dynamic() == before
     assert daemon.moves()[1]["standing"] == "not-begun"
     span = plan.moves[1].bundle.rpartition("/")[2]
@@ -292,7 +293,6 @@ def test_before_a_long_wait_the_settings_are_back_and_a_stop_ends_the_run(
     assert daemon.run().run["stop"] == {"code": "asked", "words": "uneven", "who": "ann"}
 
 
-@pytest.mark.timeout(420)
 @pytest.mark.parametrize("cluster", [LoadManager.MODULAR], indirect=True)
 def test_a_broker_is_drained_by_the_commands_of_the_page_here_and_by_rest(
     cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
@@ -313,7 +313,7 @@ def test_a_broker_is_drained_by_the_commands_of_the_page_here_and_by_rest(
             told[:] = [found.output]
             return file.exists() and mine <= {each.bundle for each in plan_file.read(file).moves}
 
-        assert wait_for(planned, deadline_s=REPORTED_S) is not None, told
+        wait_until(planned, "a plan of all bundles of the broker", shown=lambda: told)
         plan = plan_file.read(file)
         dry = daemon.command("balancer", "apply", str(file))
         assert f"dry run: {len(plan.moves)} of {len(plan.moves)} moves" in dry.stdout, dry.output
@@ -329,7 +329,7 @@ def test_a_broker_is_drained_by_the_commands_of_the_page_here_and_by_rest(
                 daemon.from_elsewhere("-o", "json", "balancer", "runs", "1").stdout
             )
 
-        daemon.until(lambda: outcome().finished_at_ms is not None, 120)
+        daemon.until(lambda: outcome().finished_at_ms is not None, "the run is over")
         account = traffic.settle(30)
     found = outcome()
     assert found.standings == {"done": len(plan.moves)}, daemon.log

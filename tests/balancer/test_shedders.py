@@ -139,7 +139,6 @@ def play(judge: Referee, seed: int, shedding: str) -> int:
     return shed
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("shedding", SHEDDERS)
 def test_fifty_fleets_are_shed_and_placed_as_pulsar_does(judge: Referee, shedding: str) -> None:
     acted = sum(play(judge, seed, shedding) > 0 for seed in range(FLEETS))
@@ -147,7 +146,6 @@ def test_fifty_fleets_are_shed_and_placed_as_pulsar_does(judge: Referee, sheddin
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("shedding", SHEDDERS)
 def test_two_hundred_fleets_are_shed_and_placed_as_pulsar_does(judge: Referee, shedding: str) -> None:
     acted = sum(play(judge, seed, shedding) > 0 for seed in range(FLEETS, FLEETS + LONG_FORM))

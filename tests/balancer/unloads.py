@@ -11,10 +11,9 @@ from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.traffic.outages import ClientOutage
 from deploy.lab.traffic.traffic import ClusterTraffic
-from deploy.lab.waiting import wait_for
 from syncer.balancer.cost.measured import CPP_STEPS
+from syncer.waiting import wait_until
 
-BACK_S: Final = 60.0
 _SHORTENED: Final = 0.91
 """A delay is up to nine hundredths shorter."""
 
@@ -49,8 +48,7 @@ def unload_repeatedly(
 
 def wait_back(traffic: ClusterTraffic, outages: int) -> None:
     """Wait until so many outages have ended."""
-    found = wait_for(lambda: len(traffic.outages()) >= outages, deadline_s=BACK_S)
-    assert found is not None, f"{len(traffic.outages())} of {outages} outages have ended"
+    wait_until(lambda: len(traffic.outages()) >= outages, f"{outages} outages have ended")
 
 
 def follows(delays_ms: Sequence[int], latest_ms: Sequence[int]) -> bool:

@@ -13,6 +13,7 @@ from deploy.lab.ports import free_ports
 from syncer.conflict.register import HoldReason, Register
 from syncer.model import MetaPath
 from syncer.state.sql.database import SqlState
+from syncer.waiting import WAIT_S
 from tests.bench.child import Child, ChildFailed
 from tests.bench.place import START_TIMEOUT_S, poll
 from tests.support.api_tokens import made
@@ -58,7 +59,7 @@ def list_holds(directory: Path) -> tuple[float, int]:
             return float(seconds), int(count)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(WAIT_S)
 
 
 def _fill(file: Path) -> None:

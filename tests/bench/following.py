@@ -21,6 +21,7 @@ from typing import Any, Final
 import anyio
 import pulsar
 
+from deploy.lab.client import OPERATION_S
 from deploy.lab.process import resident_bytes
 from syncer.admin.client import AdminSettings
 from syncer.bus.pulsar.client import PulsarBusConfig, make_client
@@ -80,7 +81,7 @@ def _read(client: pulsar.Client, topic: str) -> tuple[pulsar.Reader, int]:
 
 async def bare(place: dict[str, Any], done: Callable[[], None]) -> int:
     """Readers alone."""
-    client = make_client(bus_of(place), operation_timeout_s=15)
+    client = make_client(bus_of(place), operation_timeout_s=OPERATION_S)
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(THREADS) as threads:
         topics = [topic_of(number) for number in range(place["namespaces"])]

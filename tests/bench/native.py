@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import _pulsar
-import pulsar
 
+from deploy.lab.client import patient_client
 from syncer.bus.pulsar.client import NativeSchema
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from tests.bench.cpu import Meter
@@ -111,7 +111,7 @@ def _received(place: Place, numbers: range, round_number: int, servers: Meter) -
         encode_native(NativeEvent(path_of(folder, n), values.of(n, round_number), EAST, NativeType.MODIFIED, dated))
         for n in numbers
     ]
-    client = pulsar.Client(place.east.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(place.east.service_url)
     try:
         producer = client.create_producer(
             NATIVE_TOPIC, schema=NativeSchema(), batching_enabled=False, block_if_queue_full=True

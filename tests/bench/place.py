@@ -26,6 +26,7 @@ from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.waiting import WAIT_S, WaitTimedOut, wait_until
 from tests.bench.child import Child
 from tests.bench.cpu import Used
 
@@ -36,7 +37,6 @@ OUR_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
 NATIVE_TOPIC: Final = "persistent://geo/shared/config-sync"
 NATIVE_SETTING: Final = "configurationMetadataSyncEventTopic"
 REPLICATED: Final = {"replication_clusters": [EAST, WEST]}
-POLL_S: Final = 0.1
 START_TIMEOUT_S: Final = 90.0
 QUIET_TIMEOUT_S: Final = 120.0
 AT_REST_S: Final = 8.0
@@ -52,7 +52,7 @@ class Rest:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._link = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=30)
+        self._link = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=WAIT_S)
 
     def send(self, method: str, path: str, body: object) -> int:
         """Make a call and read the whole answer; its status."""
@@ -131,10 +131,10 @@ class DaemonProcess:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(WAIT_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(20)
+                self.process.wait(WAIT_S)
 
 
 class Place:
@@ -255,14 +255,16 @@ class Place:
         Raises:
             RuntimeError: It does not come to rest.
         """
-        before = -1
+        before, since_s = -1, time.monotonic()
 
         def quiet() -> bool:
-            nonlocal before
-            last, before = before, sum(map(len, self.seen().values()))
-            return last == before
+            nonlocal before, since_s
+            now = sum(map(len, self.seen().values()))
+            if now != before:
+                before, since_s = now, time.monotonic()
+            return time.monotonic() - since_s >= _QUIET_S
 
-        if not poll(quiet, timeout_s=QUIET_TIMEOUT_S, every_s=_QUIET_S):
+        if not poll(quiet, timeout_s=QUIET_TIMEOUT_S):
             raise RuntimeError("the far store does not come to rest")
 
     def check_daemons(self) -> None:
@@ -327,14 +329,12 @@ def digest(value: bytes) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def poll(done: Callable[[], bool], *, timeout_s: float, every_s: float = POLL_S) -> bool:
-    """Ask again and again until it is so; whether it was in time."""
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(every_s)
-    return True
+def poll(done: Callable[[], bool], *, timeout_s: float) -> bool:
+    """Wait for a state that a measurement may miss; return whether it came in time."""
+    try:
+        return wait_until(done, "a state of the measurement", within_s=timeout_s)
+    except WaitTimedOut:
+        return False
 
 
 async def _entries(where: str, prefix: str) -> dict[str, bytes]:

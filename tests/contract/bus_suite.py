@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
@@ -15,8 +15,8 @@ from syncer.bus.contract import Bus, Delivery, Incoming, Outgoing, Role
 from syncer.bus.wire.codec import encode
 from syncer.errors import BusUnavailable, PayloadInvalid
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp, counter_of
+from syncer.waiting import WAIT_S, until
 
-DEADLINE_S = 90.0
 MAX_UNACKNOWLEDGED = 40
 
 
@@ -82,7 +82,7 @@ async def opened(*buses: Bus) -> AsyncIterator[None]:
 async def take(bus: Bus, count: int, *, ack: bool = True) -> list[Incoming]:
     """Receive until there are ``count`` messages; what is acknowledged is all of them."""
     got: list[Incoming] = []
-    with anyio.fail_after(DEADLINE_S):
+    with anyio.fail_after(WAIT_S):
         deliveries = bus.receive()
         try:
             async for delivery in deliveries:
@@ -103,7 +103,7 @@ async def aclose(stream: AsyncIterator[object]) -> None:
 
 
 async def until_role(bus: Bus, wanted: Role) -> None:
-    with anyio.fail_after(DEADLINE_S):
+    with anyio.fail_after(WAIT_S):
         roles = bus.role()
         try:
             async for role in roles:
@@ -112,12 +112,6 @@ async def until_role(bus: Bus, wanted: Role) -> None:
         finally:
             await aclose(roles)
     raise AssertionError(f"never {wanted}")
-
-
-async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
-    with anyio.fail_after(DEADLINE_S):
-        while not await check():  # noqa: ASYNC110 - what is waited for is in another process
-            await anyio.sleep(0.02)
 
 
 @pytest.mark.anyio
@@ -209,7 +203,7 @@ class BusContract:
         async with opened(first):
             await first.publish([message(1)])
             deliveries = first.receive()
-            with anyio.fail_after(DEADLINE_S):
+            with anyio.fail_after(WAIT_S):
                 await anext(deliveries)
                 await first.publish([message(2)])
                 later = await anext(deliveries)
@@ -227,7 +221,7 @@ class BusContract:
             await bus.publish([message(n) for n in range(1, 3 * MAX_UNACKNOWLEDGED)])
             deliveries = bus.receive()
             held: list[Delivery] = []
-            with anyio.fail_after(DEADLINE_S):
+            with anyio.fail_after(WAIT_S):
                 while sum(len(each.messages) for each in held) < MAX_UNACKNOWLEDGED:
                     held.append(await anext(deliveries))
             assert sum(len(each.messages) for each in held) == MAX_UNACKNOWLEDGED
@@ -272,11 +266,11 @@ class BusContract:
 
                 tasks.start_soon(wait_for_the_second)
                 for _ in range(2):
-                    with anyio.fail_after(DEADLINE_S):
+                    with anyio.fail_after(WAIT_S):
                         await first.proven()
                 assert not proven.is_set()
                 await first.close()
-                with anyio.fail_after(DEADLINE_S):
+                with anyio.fail_after(WAIT_S):
                     await proven.wait()
                 await until_role(second, Role.ACTIVE)
 
@@ -314,7 +308,7 @@ class BusContract:
         async with opened(bus):
             await bus.publish([message(1)])
             async with rig.outage():
-                with pytest.raises(BusUnavailable), anyio.fail_after(DEADLINE_S):
+                with pytest.raises(BusUnavailable), anyio.fail_after(WAIT_S):
                     await bus.publish([message(2)])
 
             async def published() -> bool:
@@ -324,7 +318,7 @@ class BusContract:
                     return False
                 return True
 
-            await eventually(published)
+            await until(published, "it is published")
             got: list[int] = []
 
             async def received() -> bool:
@@ -334,7 +328,7 @@ class BusContract:
                     return False
                 return 3 in got
 
-            await eventually(received)
+            await until(received, "it is received")
             assert got[0] == 1
             assert set(got) <= {1, 2, 3}  # whether the second landed is unknown, as its error said
 
@@ -348,13 +342,13 @@ class BusContract:
                 return (await bus.position()).backlog == 7
 
             await until_role(bus, Role.ACTIVE)
-            await eventually(backlog_is_seven)
+            await until(backlog_is_seven, "a backlog of seven")
             await take(bus, 7)
 
             async def backlog_is_gone() -> bool:
                 return (await bus.position()).backlog == 0
 
-            await eventually(backlog_is_gone)
+            await until(backlog_is_gone, "no backlog")
 
     async def test_close_ends_threads_and_streams_and_may_be_repeated(self, rig: Rig) -> None:
         bus = rig.bus()
@@ -378,7 +372,7 @@ class BusContract:
                 pass
             ended.append("receive")
 
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(WAIT_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(follow_roles)
                 tasks.start_soon(follow_messages)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Protocol
 
 import pytest
 
-from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
 from syncer.stores.contract import BatchRefused, Entry, MetadataStore, Put, Write
-
-DEADLINE_S: Final = 20.0
-"""For whatever is waited for; never reached when all is well."""
-
-OUTAGE_DEADLINE_S: Final = 60.0
 
 
 class OutsideWriter(Protocol):
@@ -48,8 +40,11 @@ class StoreHarness(Protocol):
         """Whether the store has paths that live as long as their writer."""
         ...
 
-    def make(self) -> MetadataStore:
-        """A new client of the store, not yet open; its deadlines are a few seconds."""
+    def make(self, *, hasty: bool = False) -> MetadataStore:
+        """Make a new client of the store, not yet open.
+
+        Its deadlines are longer than any answer takes on a starved machine; those of a hasty one are a few seconds.
+        """
         ...
 
     def outside(self) -> OutsideWriter:
@@ -130,15 +125,3 @@ async def refused(store: MetadataStore, batch: Sequence[Write], index: int, caus
     assert caught.value.index == index
     assert type(caught.value.cause) is cause
     assert str(caught.value.cause)
-
-
-async def eventually(call: Callable[[], asyncio.Future[Entry | None] | object]) -> Entry | None:
-    """Repeat a read until the store is back."""
-    end = time.monotonic() + OUTAGE_DEADLINE_S
-    while True:
-        try:
-            return await call()  # type: ignore[misc,no-any-return]  # any awaitable
-        except StoreUnavailable:
-            if time.monotonic() > end:
-                raise
-            await asyncio.sleep(0.05)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Self
-
-import pytest
 
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Changed, Gap, MetadataStore, WatchSignal
-from tests.contract.store_harness import DEADLINE_S, OutsideWriter
+from syncer.waiting import WAIT_S, until
+from tests.contract.store_harness import OutsideWriter
 
 BEAT_LIMIT_S: Final = 5.0
 
@@ -35,16 +33,16 @@ class Watching:
                 assert signal.paths
                 self.paths.update(signal.paths)
 
-    async def until(self, met: Callable[[], bool], *, what: str, deadline_s: float = DEADLINE_S) -> None:
-        """Wait for a condition on what was seen."""
-        end = time.monotonic() + deadline_s
-        while not met():
-            if self._task.done():
-                self._task.result()
-                pytest.fail(f"the watch ended before {what}")
-            if time.monotonic() > end:
-                pytest.fail(f"not in {deadline_s} s: {what}; last signals: {self.signals[-5:]}")
-            await asyncio.sleep(0.005)
+    async def until(self, met: Callable[[], bool], *, what: str, within_s: float = WAIT_S) -> None:
+        """Wait for a condition on what was seen; fail when the watch ends before."""
+
+        def met_or_ended() -> bool:
+            return met() or self._task.done()
+
+        await until(met_or_ended, what, within_s=within_s, shown=lambda: self.signals[-5:])
+        if not met():
+            self._task.result()
+            raise AssertionError(f"the watch ended before {what}")
 
     async def armed(self) -> None:
         """Wait for the first ``Armed``."""
@@ -94,10 +92,7 @@ class Hammer:
 
     async def reach(self, count: int) -> None:
         """Wait until so many steps were begun."""
-        end = time.monotonic() + DEADLINE_S
-        while self.begun < count and self._failure is None:
-            assert time.monotonic() < end, f"only {self.begun} of {count} writes"
-            await asyncio.sleep(0.002)
+        await until(lambda: self.begun >= count or self._failure is not None, f"{count} writes begun")
 
     async def __aenter__(self) -> Self:
         self._thread.start()
@@ -109,7 +104,7 @@ class Hammer:
     async def stop(self) -> None:
         """Finish the step under way; raise what went wrong."""
         self._stop.set()
-        await asyncio.to_thread(self._thread.join, DEADLINE_S)
+        await asyncio.to_thread(self._thread.join, WAIT_S)
         assert not self._thread.is_alive()
         if self._failure is not None:
             raise self._failure

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Beat, Changed, Gap, MetadataStore, Put
-from tests.contract.store_harness import (
-    DEADLINE_S,
-    OUTAGE_DEADLINE_S,
-    OutsideWriter,
-    StoreCase,
-    StoreHarness,
-    below,
-    eventually,
-    fill,
-    read,
-    scan,
-)
+from syncer.waiting import WAIT_S, starvation, until
+from tests.contract.store_harness import OutsideWriter, StoreCase, StoreHarness, below, fill, read, scan
 from tests.contract.store_probes import BEAT_LIMIT_S, Hammer, Watching, aclose, drain, living_threads
 
 
@@ -136,23 +126,25 @@ class WatchingSuite(StoreCase):
         self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter
     ) -> None:
         signals = store.watch([harness.prefix])
-        assert await asyncio.wait_for(anext(signals), DEADLINE_S) == Armed()
+        assert await asyncio.wait_for(anext(signals), WAIT_S) == Armed()
         paths = [below(harness, f"path-{number:04}") for number in range(2000)]
         await fill(store, paths)
         missing = set(paths)
-        end = time.monotonic() + DEADLINE_S
-        while missing:
-            signal = await asyncio.wait_for(anext(signals), end - time.monotonic())
-            if isinstance(signal, Gap):
-                break
-            if isinstance(signal, Changed):
-                missing.difference_update(signal.paths)
+        async with asyncio.timeout(WAIT_S):
+            while missing:
+                signal = await anext(signals)
+                if isinstance(signal, Gap):
+                    break
+                if isinstance(signal, Changed):
+                    missing.difference_update(signal.paths)
         await aclose(signals)
 
     async def test_a_quiet_watch_beats(self, harness: StoreHarness, store: MetadataStore) -> None:
         watching = Watching(store, harness.prefix)
         await watching.armed()
-        await watching.until(lambda: Beat() in watching.signals, what="a beat", deadline_s=BEAT_LIMIT_S)
+        await watching.until(
+            lambda: Beat() in watching.signals, what="a beat", within_s=BEAT_LIMIT_S * starvation.patience()
+        )
         await watching.close()
 
     async def test_what_was_written_is_told_before_the_second_beat(
@@ -160,11 +152,15 @@ class WatchingSuite(StoreCase):
     ) -> None:
         path = below(harness, "path")
         watching = Watching(store, harness.prefix)
-        await watching.until(lambda: Beat() in watching.signals, what="a beat", deadline_s=BEAT_LIMIT_S)
+        await watching.until(
+            lambda: Beat() in watching.signals, what="a beat", within_s=BEAT_LIMIT_S * starvation.patience()
+        )
         outside.put(path, b"1")
         second = watching.signals.count(Beat()) + 2
         await watching.until(
-            lambda: watching.signals.count(Beat()) >= second, what="two beats more", deadline_s=2 * BEAT_LIMIT_S
+            lambda: watching.signals.count(Beat()) >= second,
+            what="two beats more",
+            within_s=2 * BEAT_LIMIT_S * starvation.patience(),
         )
         beats = [place for place, signal in enumerate(watching.signals) if signal == Beat()]
         before = watching.signals[: beats[second - 1]]
@@ -177,13 +173,13 @@ class WatchingSuite(StoreCase):
             await store.open()
             first, second = store.watch([harness.prefix]), store.watch([harness.prefix])
             for signals in (first, second):
-                assert await asyncio.wait_for(anext(signals), DEADLINE_S) == Armed()
+                assert await asyncio.wait_for(anext(signals), WAIT_S) == Armed()
             await aclose(first)
             assert await read(store, harness.prefix) is not None, "closing a watch leaves the store open"
             if by_store:
                 pending = asyncio.create_task(drain(second))
                 await store.close()
-                await asyncio.wait_for(pending, DEADLINE_S)
+                await asyncio.wait_for(pending, WAIT_S)
             else:
                 await aclose(second)
             await store.close()
@@ -192,22 +188,23 @@ class WatchingSuite(StoreCase):
         threads, tasks = living_threads(), len(asyncio.all_tasks())
         for number in range(6):
             await once(by_store=number % 2 == 0)
-        end = time.monotonic() + DEADLINE_S
-        while living_threads() > threads or len(asyncio.all_tasks()) > tasks:
-            assert time.monotonic() < end, (threading.enumerate(), asyncio.all_tasks())
-            await asyncio.sleep(0.02)
+        await until(
+            lambda: living_threads() <= threads and len(asyncio.all_tasks()) <= tasks,
+            "no thread and no task is left",
+            shown=lambda: (threading.enumerate(), asyncio.all_tasks()),
+        )
 
     async def test_a_cancelled_reader_ends_whenever_it_is_cancelled(
         self, harness: StoreHarness, store: MetadataStore
     ) -> None:
         for number in range(40):
             signals = store.watch([harness.prefix])
-            assert await asyncio.wait_for(anext(signals), DEADLINE_S) == Armed()
+            assert await asyncio.wait_for(anext(signals), WAIT_S) == Armed()
             reader = asyncio.create_task(drain(signals))
             for _ in range(number):  # a few steps of the event loop further each time
                 await asyncio.sleep(0)
             reader.cancel()
-            done, _ = await asyncio.wait({reader}, timeout=DEADLINE_S)
+            done, _ = await asyncio.wait({reader}, timeout=WAIT_S)
             assert done, "the cancellation was lost"
             await aclose(signals)
 
@@ -217,12 +214,11 @@ class WatchingSuite(StoreCase):
         watching = Watching(store, harness.prefix)
         await watching.armed()
         await asyncio.to_thread(harness.break_continuity)
-        await watching.until(lambda: bool(watching.gaps), what="a gap", deadline_s=OUTAGE_DEADLINE_S)
+        await watching.until(lambda: bool(watching.gaps), what="a gap")
         assert watching.gaps[0].reason
         await watching.until(
             lambda: Armed() in watching.signals[watching.signals.index(watching.gaps[-1]) :],
             what="armed again",
-            deadline_s=OUTAGE_DEADLINE_S,
         )
         outside = await asyncio.to_thread(harness.outside)
         path = below(harness, "after")
@@ -236,21 +232,25 @@ class WatchingSuite(StoreCase):
         (created,) = await store.apply([Put(path=path, value=b"kept", expected=None)])
         watching = Watching(store, harness.prefix)
         await watching.armed()
-        stranger = harness.make()
+        hasty, stranger = harness.make(hasty=True), harness.make()
+        await until(partial(opened, hasty), "the hasty client is connected", passing=StoreUnavailable)
         await asyncio.to_thread(harness.stop)
         try:
             with pytest.raises(StoreUnavailable):
-                await asyncio.wait_for(store.read([path]), OUTAGE_DEADLINE_S)
+                await asyncio.wait_for(hasty.read([path]), WAIT_S)
             with pytest.raises(StoreUnavailable):
-                await asyncio.wait_for(store.apply([Put(path=late, value=b"x", expected=None)]), OUTAGE_DEADLINE_S)
+                await asyncio.wait_for(hasty.apply([Put(path=late, value=b"x", expected=None)]), WAIT_S)
             with pytest.raises(StoreUnavailable):
-                await asyncio.wait_for(scan(store, harness.prefix), OUTAGE_DEADLINE_S)
-            await watching.until(lambda: bool(watching.gaps), what="a gap", deadline_s=OUTAGE_DEADLINE_S)
+                await asyncio.wait_for(scan(hasty, harness.prefix), WAIT_S)
+            await watching.until(lambda: bool(watching.gaps), what="a gap")
         finally:
             await asyncio.to_thread(harness.start)
-        entry = await eventually(lambda: read(store, path))
+        entry = await until(lambda: read(store, path), "the store is back", passing=StoreUnavailable)
         assert entry is not None
         assert (entry.value, entry.revision) == (b"kept", created.revision)
+        again = await until(lambda: read(hasty, path), "the hasty client is back", passing=StoreUnavailable)
+        assert again == entry
+        await hasty.close()
         await stranger.open()
         assert await read(stranger, path) == entry
         await stranger.close()
@@ -259,7 +259,12 @@ class WatchingSuite(StoreCase):
             last_gap = max(number for number, signal in enumerate(watching.signals) if isinstance(signal, Gap))
             return Armed() in watching.signals[last_gap:]
 
-        await watching.until(armed_again, what="armed again", deadline_s=OUTAGE_DEADLINE_S)
+        await watching.until(armed_again, what="armed again")
         await store.apply([Put(path=path, value=b"after", expected=created.revision)])
         await watching.until(lambda: path in watching.paths, what="the change after the outage")
         await watching.close()
+
+
+async def opened(store: MetadataStore) -> bool:
+    await store.open()
+    return True

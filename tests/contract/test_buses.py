@@ -35,9 +35,9 @@ class EmbeddedRig:
             EmbeddedConfig(
                 path=self._path,
                 region=region,
-                lease=timedelta(milliseconds=600),
+                lease=timedelta(seconds=15),
                 poll_interval=timedelta(milliseconds=10),
-                busy_timeout=timedelta(milliseconds=200),
+                busy_timeout=timedelta(seconds=5),
                 max_unacknowledged=MAX_UNACKNOWLEDGED,
                 max_batch=25,
             )
@@ -53,6 +53,8 @@ class EmbeddedRig:
     async def vanish(self, bus: Bus) -> None:
         assert isinstance(bus, EmbeddedBus)
         await bus.abandon()
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as db:  # and its lease runs out
+            db.execute("UPDATE region SET lease_until_ms = 1 WHERE owner IS NOT NULL")
 
     async def scrawl(self, payload: bytes) -> None:
         scrawl(self._path, "us-east", payload)
@@ -95,8 +97,8 @@ class PulsarRig:
                 topic=self.topic,
                 max_unacknowledged=MAX_UNACKNOWLEDGED,
                 max_batch=25,
-                publish_timeout=timedelta(seconds=2),
-                operation_timeout=timedelta(seconds=10),
+                publish_timeout=timedelta(seconds=10),
+                operation_timeout=timedelta(seconds=60),
             )
         )
 

@@ -20,6 +20,7 @@ from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S
 from tests.api.conftest import made_tokens
 from tests.api.routes_table import API, HELD, WHY
 from tests.api.test_app import Daemon
@@ -32,7 +33,6 @@ __all__ = ["template"]
 HOLD: Final = f"{API}/holds/{HELD}"
 CALLERS: Final = ("operate", "admin")
 TIMES: Final = 4
-DEADLINE_S: Final = 60.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -77,7 +77,7 @@ async def clients(looks: list[Views], folder: Path) -> AsyncIterator[list[httpx2
                 transport=httpx2.ASGITransport(app=app),
                 base_url="http://here",
                 headers={"Authorization": f"Bearer {known[caller]}"},
-                timeout=DEADLINE_S,
+                timeout=WAIT_S,
             )
             found.append(await stack.enter_async_context(client))
         yield found

@@ -36,13 +36,13 @@ from syncer.state.sql.postgres import Deadlines
 from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.state.sql.work.job_board import JobBoard
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S, starvation, wait_until
 from tests.support.certificates import Authority
 from tests.support.state_writer import event
 from tests.unit.state.test_contract import EAST, living
 
 RACES = 60 if os.environ.get("TEST_FORM") == "long" else 15
-DEADLINE_S = 30.0
-SHORT_S = 2.0
+SHORT_S = 4.0
 USUAL = Deadlines()
 
 
@@ -82,16 +82,17 @@ def put(state: SqlState, value: str) -> None:
 
 def stored_in_the_end(state: SqlState, value: str) -> float:
     """Repeat, as the daemon does, until it is stored; how long that took."""
+
+    def stored() -> bool:
+        with suppress(Fenced):
+            put(state, value)
+            return True
+        state.activate()
+        return False
+
     began = time.monotonic()
-    while True:
-        try:
-            with suppress(Fenced):
-                put(state, value)
-                return time.monotonic() - began
-            state.activate()
-        except StateUnavailable:
-            assert time.monotonic() - began < DEADLINE_S
-            time.sleep(0.05)
+    wait_until(stored, "it is stored", passing=StateUnavailable)
+    return time.monotonic() - began
 
 
 def test_of_processes_that_race_only_the_latest_writes(postgres_url: str) -> None:
@@ -102,7 +103,7 @@ def test_of_processes_that_race_only_the_latest_writes(postgres_url: str) -> Non
             writer(postgres_url, "race", str(RACES)) as c,
         ):
             told = [line.strip() for process in (a, b, c) for line in output(process)]
-            assert [process.wait(DEADLINE_S) for process in (a, b, c)] == [0, 0, 0]
+            assert [process.wait(WAIT_S) for process in (a, b, c)] == [0, 0, 0]
         kept = values(state)
     assert len(told) > RACES
     assert sorted(value for _, value in kept) == sorted(told), "what was committed is there, and nothing else"
@@ -125,7 +126,7 @@ def test_who_becomes_the_writer_waits_for_the_open_transaction_and_sees_it(state
             until_waiting(state)
             assert not taken.is_set(), "the epoch cannot rise under an open transaction"
             work.enqueue([event("first")])
-        thread.join(DEADLINE_S)
+        thread.join(WAIT_S)
         with pytest.raises(Fenced, match="another daemon"):
             put(state, "second")
         with other.transaction() as work:
@@ -137,13 +138,12 @@ def until_waiting(state: SqlState) -> None:
     query = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
+
+    def waiting() -> bool:
         with state.engine.connect() as connection:
-            if connection.execute(query).scalar_one():
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+            return bool(connection.execute(query).scalar_one())
+
+    wait_until(waiting, "a session waits for a lock")
 
 
 @pytest.mark.parametrize("how", ["hold", "pipeline"])
@@ -151,14 +151,13 @@ def test_a_frozen_writer_with_an_open_transaction_does_not_keep_a_standby_out(po
     with closing(SqlState.open(postgres_url, EAST)) as standby, writer(postgres_url, how) as former:
         assert output(former).readline() == "open\n"
         freeze(former.pid)
+
+        def active() -> bool:
+            standby.activate()
+            return True
+
         began = time.monotonic()
-        while True:
-            try:
-                standby.activate()
-                break
-            except StateUnavailable:
-                assert time.monotonic() - began < DEADLINE_S
-                time.sleep(0.1)
+        wait_until(active, "the standby is the writer", passing=StateUnavailable)
         took = time.monotonic() - began
         put(standby, "of the new one")
         os.kill(former.pid, signal.SIGCONT)
@@ -168,7 +167,7 @@ def test_a_frozen_writer_with_an_open_transaction_does_not_keep_a_standby_out(po
         assert [output(former).readline().strip() for _ in range(2)] == ["state-unavailable", "fenced"]
         assert [value for _, value in values(standby)] == ["of the new one"]
     print(f"a standby became the writer {took:.1f} s after the active one was frozen inside a transaction")
-    assert took < (USUAL.idle_s if how == "hold" else USUAL.lock_s + REDIAL_S) + 2
+    assert took < (USUAL.idle_s if how == "hold" else USUAL.lock_s + REDIAL_S) + 2 * starvation.patience()
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed", "frozen"])
@@ -189,7 +188,9 @@ def test_a_server_that_is_away_for_a_while_costs_nothing(
         began = time.monotonic()
         with pytest.raises(StateUnavailable):
             put(state, "lost")
-        assert time.monotonic() - began < REDIAL_S, "the next call does not wait for the same silence"
+        assert time.monotonic() - began < REDIAL_S * starvation.patience(), (
+            "the next call does not wait for the same silence"
+        )
         with pytest.raises(StateUnavailable):
             views.status()
         postgres_server.resume()
@@ -197,7 +198,7 @@ def test_a_server_that_is_away_for_a_while_costs_nothing(
         took = stored_in_the_end(state, "after")
         assert views.status().outbox.depth == 2
         assert [value for _, value in values(state)] == ["before", "after"]
-    assert first < Deadlines.scaled(SHORT_S / BUSY_TIMEOUT_S).answer_s + 1
+    assert first < Deadlines.scaled(SHORT_S / BUSY_TIMEOUT_S).answer_s + starvation.patience()
     assert postgres_server.password not in told.value.message + told.value.hint
     print(f"{how}: refused after {first:.1f} s, stored {took:.1f} s after the server was back")
 
@@ -226,7 +227,7 @@ def test_when_the_answer_to_a_commit_is_lost_the_daemon_finds_out_as_after_a_cra
 
 def test_a_row_that_somebody_holds_is_waited_for_shortly(postgres_url: str) -> None:
     with (
-        closing(SqlState.open(postgres_url, EAST, busy_timeout_s=0.5)) as state,
+        closing(SqlState.open(postgres_url, EAST, busy_timeout_s=SHORT_S)) as state,
         psycopg.connect(postgres_url) as other,
     ):
         state.activate()
@@ -234,7 +235,7 @@ def test_a_row_that_somebody_holds_is_waited_for_shortly(postgres_url: str) -> N
         with pytest.raises(StateUnavailable, match="lock"):
             put(state, "x")
         other.rollback()
-        assert stored_in_the_end(state, "x") < DEADLINE_S
+        stored_in_the_end(state, "x")
 
 
 # -- making it small
@@ -364,7 +365,7 @@ def test_two_that_open_an_empty_database_at_once_make_one(postgres_url: str) -> 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(DEADLINE_S)
+        thread.join(WAIT_S)
     assert len(found) == 4
     assert len(set(found)) == 1
 
@@ -388,7 +389,7 @@ def test_each_daemon_says_what_it_is_and_since_when(state: SqlState, postgres_ur
         assert (first["a"].role, first["a"].epoch, first["b"].role) == (DaemonRole.ACTIVE, 1, DaemonRole.STANDBY)
         assert later["b"].since_ms == first["b"].since_ms < later["b"].seen_at_ms
         assert later["a"].since_ms > first["a"].since_ms == first["a"].started_at_ms == later["a"].started_at_ms
-        assert all(0 <= each.age_ms < DEADLINE_S * 1000 for each in later.values())
+        assert all(0 <= each.age_ms < WAIT_S * 1000 for each in later.values())
         b.leave()
         assert [each.host for each in views.daemons()] == ["a"]
 

@@ -23,12 +23,18 @@ from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from syncer.system_topics.source import SystemTopics
 from syncer.system_topics.store import with_system_topics
+from syncer.waiting import WAIT_S
 from tests.contract.store_harness import OutsideWriter, StoreHarness
 from tests.contract.store_suite import StoreSuite
 from tests.support.etcd import EtcdGateway
 from tests.support.topic_logs import MemoryTopicLogs, TopicCluster
 
-TIMEOUT: Final = timedelta(seconds=3)
+PATIENT: Final = timedelta(seconds=60)
+HASTY: Final = timedelta(seconds=3)
+
+
+def timeout(*, hasty: bool) -> timedelta:
+    return HASTY if hasty else PATIENT
 
 
 class TestSqlite(StoreSuite):
@@ -57,7 +63,8 @@ class TestBesideTopics(StoreSuite):
 
 class TestEtcd(StoreSuite):
     @pytest.fixture
-    def harness(self, etcd_server: EtcdNode, fresh_prefix: MetaPath) -> StoreHarness:
+    def harness(self, etcd_server: EtcdNode, fresh_prefix: MetaPath, monkeypatch: pytest.MonkeyPatch) -> StoreHarness:
+        monkeypatch.setattr("syncer.stores.etcd.watch.WATCH_ANSWER_S", PATIENT.total_seconds())
         return EtcdHarness(etcd_server, fresh_prefix)
 
 
@@ -79,8 +86,8 @@ class SqliteHarness:
         with contextlib.closing(SqliteWriter(path)) as writer:
             writer.put(self.prefix, b"")
 
-    def make(self) -> MetadataStore:
-        return SqliteStore(SqliteConfig(path=self._path, timeout=TIMEOUT))
+    def make(self, *, hasty: bool = False) -> MetadataStore:
+        return SqliteStore(SqliteConfig(path=self._path, timeout=timeout(hasty=hasty)))
 
     def outside(self) -> OutsideWriter:
         return _SqliteOutside(self._path)
@@ -104,8 +111,8 @@ class BesideHarness(SqliteHarness):
 
     prefix = MetaPath("/admin/topic-policies/global/free")
 
-    def make(self) -> MetadataStore:
-        store = super().make()
+    def make(self, *, hasty: bool = False) -> MetadataStore:
+        store = super().make(hasty=hasty)
         source = SystemTopics(["acme/*"], store, MemoryTopicLogs(TopicCluster()))
         return with_system_topics(store, source, Region("east"), writes=True)
 
@@ -121,8 +128,8 @@ class EtcdHarness:
         with EtcdGateway(server.endpoint) as gateway:
             gateway.put(prefix, b"")
 
-    def make(self) -> EtcdStore:
-        return EtcdStore(EtcdConfig(endpoints=(self._server.endpoint,), request_timeout=TIMEOUT))
+    def make(self, *, hasty: bool = False) -> EtcdStore:
+        return EtcdStore(EtcdConfig(endpoints=(self._server.endpoint,), request_timeout=timeout(hasty=hasty)))
 
     def outside(self) -> OutsideWriter:
         return _EtcdOutside(self._server.endpoint)
@@ -149,10 +156,9 @@ class ZooKeeperHarness:
         with contextlib.closing(_ZooKeeperOutside(server.hosts)) as writer:
             writer.put(prefix, b"")
 
-    def make(self) -> ZooKeeperStore:
-        return ZooKeeperStore(
-            ZooKeeperConfig(hosts=self._server.hosts, request_timeout=TIMEOUT, connect_timeout=TIMEOUT)
-        )
+    def make(self, *, hasty: bool = False) -> ZooKeeperStore:
+        answer = timeout(hasty=hasty)
+        return ZooKeeperStore(ZooKeeperConfig(hosts=self._server.hosts, request_timeout=answer, connect_timeout=answer))
 
     def outside(self) -> OutsideWriter:
         return _ZooKeeperOutside(self._server.hosts)
@@ -171,8 +177,8 @@ class ZooKeeperHarness:
 class MappedHarness(SqliteHarness):
     """The same, read by the group's names of clusters."""
 
-    def make(self) -> MetadataStore:
-        return mapped(super().make(), ClusterNames({"here": "there"}))
+    def make(self, *, hasty: bool = False) -> MetadataStore:
+        return mapped(super().make(hasty=hasty), ClusterNames({"here": "there"}))
 
 
 class _SqliteOutside:
@@ -181,11 +187,11 @@ class _SqliteOutside:
 
     def put(self, path: str, value: bytes, *, ephemeral: bool = False) -> None:
         assert not ephemeral
-        with contextlib.closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+        with contextlib.closing(sqlite3.connect(self._path, timeout=WAIT_S)) as connection, connection:
             connection.execute("INSERT OR REPLACE INTO entries (path, value) VALUES (?, ?)", (path, value))
 
     def delete(self, path: str) -> None:
-        with contextlib.closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+        with contextlib.closing(sqlite3.connect(self._path, timeout=WAIT_S)) as connection, connection:
             assert connection.execute("DELETE FROM entries WHERE path = ?", (path,)).rowcount == 1
 
     def close(self) -> None:
@@ -214,7 +220,7 @@ class _EtcdOutside:
 class _ZooKeeperOutside:
     def __init__(self, hosts: str) -> None:
         self._client = KazooClient(hosts=hosts, timeout=10)
-        self._client.start(timeout=20)
+        self._client.start(timeout=WAIT_S)
 
     def put(self, path: str, value: bytes, *, ephemeral: bool = False) -> None:
         if self._client.exists(path) is None:

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
 from syncer.dispositions import ExitCode
+from syncer.waiting import WaitTimedOut, wait_until
 from tests.docs.comparing import same
 from tests.docs.reading import Step
 from tests.docs.shell import Ran, Shell
 from tests.docs.stage import PLACES, Stage
 
 Value = TypeVar("Value")
-PATIENCE_S: Final = 120.0
-POLL_S: Final = 0.2
 ENDED: Final = "it ended with status"
 _LOOKS: Final = re.compile(
     r"(?:syncer (?:status|explain|holds list|conflicts (?:list|show)|events tail|quarantine list|parked list"
@@ -85,14 +84,17 @@ def _of(table: Mapping[str, Value], step: Step) -> list[Value]:
 
 
 def _run(step: Step, how: Play, stage: Stage, shell: Shell) -> tuple[Ran, str]:
-    deadline = time.monotonic() + PATIENCE_S
     (answer,) = _of(how.answers, step) or ("",)
-    while True:
+    found: list[tuple[Ran, str]] = []
+
+    def as_shown() -> bool:
         ran = shell.run(_typed(step, how, stage), answer=answer)
-        fault = _fault(step, how, stage, ran, answer)
-        if not fault or not _LOOKS.match(step.text) or time.monotonic() > deadline:
-            return ran, fault
-        time.sleep(POLL_S)
+        found[:] = [(ran, _fault(step, how, stage, ran, answer))]
+        return not found[0][1] or not _LOOKS.match(step.text)
+
+    with suppress(WaitTimedOut):
+        wait_until(as_shown, str(step))
+    return found[0]
 
 
 def _told(step: Step, fault: str, printed: str) -> str:

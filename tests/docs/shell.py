@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from syncer.waiting import WAIT_S
+
 STEP_S: Final = 300.0
 """A command that takes longer hangs."""
-END_S: Final = 60.0
 
 _LOOP: Final = """
 while IFS= read -r -d '' -u "$STEPS" step && IFS= read -r -d '' -u "$STEPS" output; do
@@ -108,7 +109,7 @@ class Shell:
     ) -> None:
         os.close(self._steps)
         try:
-            self._bash.wait(END_S)
+            self._bash.wait(WAIT_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._bash.pid, signal.SIGKILL)
             self._bash.wait()

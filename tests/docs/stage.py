@@ -12,12 +12,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from deploy.lab.region import LabRegion
-from deploy.lab.waiting import wait_for
 from syncer.state.views.summaries import Status
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import wait_until
 from tests.suites import REPOSITORY
 
-READY_S: Final = 120.0
 HEARTBEAT: Final = "500ms"
 PLACES: Final = ("/etc/pulsar-syncer", "/srv", "/var/backups", "/var/lib/pulsar-syncer", "/var/lib/zookeeper")
 """Directories of the system that pages name; each stands below the stage's own directory."""
@@ -111,7 +110,7 @@ class Stage:
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Wait until something is so."""
-        assert wait_for(lambda: bool(condition()), deadline_s=READY_S) is not None, f"not within {READY_S:g} s: {what}"
+        wait_until(condition, what)
 
     def status(self, region: str) -> Status:
         """How a region is."""

@@ -20,10 +20,14 @@ import pytest
 from syncer.cli import leaving
 from syncer.cli.connecting import CLOSE_S, Attempt, dial_all
 from syncer.errors import StoreUnavailable
+from syncer.waiting import WAIT_S, starvation
 
 TIMEOUT_S: Final = 2.0
+"""Where a server never answers."""
+ANSWERED_S: Final = 20.0
+"""Where each attempt is answered, or refused."""
 GRACE_S: Final = 1.0
-"""What a deadline may be passed by, on a machine that does much else."""
+"""What a deadline may be passed by on a machine that does little else; it grows with how much the machine does."""
 
 
 @pytest.fixture
@@ -83,6 +87,7 @@ class Told:
     document: dict[str, Any]
     talk: list[str]
     dialled_s: float
+    timeout_s: float
     ended_after_s: float
     """From its first word on stdout to the end of the process."""
 
@@ -91,29 +96,30 @@ class Told:
         return {each["name"]: each["cause"] for each in self.document["dependencies"]}
 
 
-def told(file: Path) -> Told:
+def told(file: Path, timeout_s: float = TIMEOUT_S) -> Told:
     """Run the command in a process of its own."""
     command = [sys.executable, "-c", TIMED, "config", "check", "--connect"]
-    more = ["--timeout", f"{TIMEOUT_S:g}", "-o", "json", "-c", str(file)]
+    more = ["--timeout", f"{timeout_s:g}", "-o", "json", "-c", str(file)]
     with subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stdout is not None
         first = process.stdout.read(1)
         said_at = time.monotonic()
-        data, talk = process.communicate(timeout=30)
+        data, talk = process.communicate(timeout=WAIT_S)
         *lines, dialled_s = [line for line in talk.decode().splitlines() if not line.startswith("warning: ")]
-        return Told(process.returncode, json.loads(first + data), lines, float(dialled_s), time.monotonic() - said_at)
+        took_s = time.monotonic() - said_at
+        return Told(process.returncode, json.loads(first + data), lines, float(dialled_s), timeout_s, took_s)
 
 
 def test_dead_ports_are_refused_connections(refusing: int, tmp_path: Path) -> None:
-    found = told(written(tmp_path, f"127.0.0.1:{refusing}"))
+    found = told(written(tmp_path, f"127.0.0.1:{refusing}"), ANSWERED_S)
     assert found.code == 4
     assert list(found.causes) == ["store zookeeper", "bus pulsar", "database", "admin"]
     for name, cause in found.causes.items():
         assert "connection refused" in cause.lower(), (name, cause)
     assert f"127.0.0.1:{refusing}: connection refused" in found.causes["store zookeeper"]
     assert f"pulsar://127.0.0.1:{refusing}: connection refused" in found.causes["bus pulsar"]
-    assert found.dialled_s < TIMEOUT_S + GRACE_S
-    assert found.ended_after_s < GRACE_S
+    assert found.dialled_s < found.timeout_s + GRACE_S * starvation.patience()
+    assert found.ended_after_s < GRACE_S * starvation.patience()
     assert found.talk == [], "each is told by its row alone"
 
 
@@ -123,14 +129,14 @@ def test_servers_that_never_answer_do_not_hold_the_process(store: str, silent: i
     assert found.code == 4
     assert [each["ok"] for each in found.document["dependencies"]] == [False] * 4
     assert all(each["hint"] for each in found.document["dependencies"])
-    assert found.dialled_s < TIMEOUT_S + GRACE_S
-    assert found.ended_after_s < GRACE_S
+    assert found.dialled_s < found.timeout_s + GRACE_S * starvation.patience()
+    assert found.ended_after_s < GRACE_S * starvation.patience()
     assert found.talk == []
 
 
 def test_hosts_that_nobody_knows_are_said_to_be_unknown(tmp_path: Path) -> None:
     # Names that the C library refuses by itself: what a machine's resolver says of others, and how soon, is its own.
-    found = told(written(tmp_path, "-no-such-:1", bus=f"{'a' * 64}.invalid:1"))
+    found = told(written(tmp_path, "-no-such-:1", bus=f"{'a' * 64}.invalid:1"), ANSWERED_S)
     assert "-no-such-:1: the host is unknown" in found.causes["store zookeeper"]
     assert "host not found" in found.causes["bus pulsar"]
     assert "the host is unknown" in found.causes["admin"]
@@ -164,16 +170,16 @@ class Slow:
 
     async def close(self) -> None:
         self.closing.set()
-        await anyio.sleep(60)
+        await anyio.sleep_forever()
 
 
 def test_one_that_hangs_keeps_no_other_from_being_told() -> None:
     release = threading.Event()
     attempts = [Attempt("hangs", stuck(release)), Attempt("well", well), Attempt("down", refused)]
     try:
-        found = dial_all(attempts, timeout_s=0.5)
+        found = dial_all(attempts, timeout_s=5)
         assert [(each.name, each.ok, each.cause) for each in found] == [
-            ("hangs", False, "no answer within 0.5 s"),
+            ("hangs", False, "no answer within 5 s"),
             ("well", True, ""),
             ("down", False, "it is down"),
         ]
@@ -189,20 +195,20 @@ def test_a_client_that_does_not_close_is_left() -> None:
         attempt.client = slow
 
     began = time.monotonic()
-    (found,) = dial_all([Attempt("slow", dialled)], timeout_s=30)
+    (found,) = dial_all([Attempt("slow", dialled)], timeout_s=WAIT_S)
     assert found.ok
     assert slow.closing.is_set()
-    assert CLOSE_S <= time.monotonic() - began < CLOSE_S + 5
+    assert CLOSE_S <= time.monotonic() - began < CLOSE_S + 5 * starvation.patience()
     assert leaving.left()
 
 
 def test_what_the_client_knows_is_told_when_it_does_not_answer() -> None:
     async def dialled(attempt: Attempt) -> None:
         attempt.client = Slow()
-        await anyio.sleep(60)
+        await anyio.sleep_forever()
 
-    (found,) = dial_all([Attempt("slow", dialled)], timeout_s=0.2)
-    assert found.cause == "no answer within 0.2 s: host:1: connection refused"
+    (found,) = dial_all([Attempt("slow", dialled)], timeout_s=2)
+    assert found.cause == "no answer within 2 s: host:1: connection refused"
 
 
 def test_a_bug_is_no_row() -> None:
@@ -210,4 +216,4 @@ def test_a_bug_is_no_row() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        dial_all([Attempt("broken", dialled)], timeout_s=5)
+        dial_all([Attempt("broken", dialled)], timeout_s=WAIT_S)

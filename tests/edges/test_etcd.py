@@ -21,14 +21,17 @@ from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put
 from syncer.stores.etcd import EtcdConfig, EtcdStore, EtcdTls
 from syncer.stores.etcd.connection import in_words
 from syncer.stores.etcd.wire import load
+from syncer.waiting import WAIT_S, until
 from tests.conftest import require
 from tests.support.certificates import Authority
 from tests.support.etcd import EtcdGateway, EtcdServer
 from tests.support.etcd import EtcdTls as ServerTls
 from tests.support.link import Link
 
-DEADLINE_S: Final = 20.0
-TIMEOUT: Final = timedelta(seconds=2)
+TIMEOUT: Final = timedelta(seconds=60)
+"""Of what has to be answered."""
+SHORT: Final = timedelta(seconds=1)
+"""Of what is not."""
 PATH: Final = MetaPath("/admin/policies/acme")
 PASSWORD: Final = "c0rrect horse"
 
@@ -66,8 +69,8 @@ async def read(store: EtcdStore, path: MetaPath = PATH) -> Entry | None:
     return (await store.read([path]))[path]
 
 
-async def until(signals: AsyncIterator[WatchSignal], met: Callable[[WatchSignal], bool]) -> WatchSignal:
-    async with asyncio.timeout(DEADLINE_S):
+async def seen(signals: AsyncIterator[WatchSignal], met: Callable[[WatchSignal], bool]) -> WatchSignal:
+    async with asyncio.timeout(WAIT_S):
         async for signal in signals:
             if met(signal):
                 return signal
@@ -82,7 +85,7 @@ async def unavailable(store: EtcdStore) -> None:
             await read(store)
 
     with pytest.raises(StoreUnavailable):
-        await asyncio.wait_for(forever(), DEADLINE_S)
+        await asyncio.wait_for(forever(), WAIT_S)
 
 
 def is_gap(signal: WatchSignal) -> bool:
@@ -161,10 +164,10 @@ async def test_the_next_server_is_taken_when_one_is_away(server: EtcdServer) -> 
         await store.apply([Put(path=path, value=b"x", expected=None)])
         assert await read(store, path) is not None
         signals = store.watch([path])
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         with server.gateway() as gateway:
             gateway.put(path, b"y")
-        await until(signals, reports(path))
+        await seen(signals, reports(path))
 
 
 @pytest.mark.real("etcd")
@@ -191,17 +194,17 @@ async def test_a_server_that_hangs_is_unavailable_and_its_watch_a_gap(tmp_path: 
     with running(tmp_path) as server:
         async with opened(server, request_timeout=timedelta(seconds=1)) as store:
             signals = store.watch([PATH])
-            await until(signals, is_armed)
+            await seen(signals, is_armed)
             server.pause()
             await unavailable(store)
-            gap = await until(signals, is_gap)
+            gap = await seen(signals, is_gap)
             assert isinstance(gap, Gap)
             assert "did not answer" in gap.reason
             server.resume()
-            await until(signals, is_armed)
+            await seen(signals, is_armed)
             with server.gateway() as gateway:
                 gateway.put(PATH, b"x")
-            await until(signals, reports(PATH))
+            await seen(signals, reports(PATH))
 
 
 @pytest.mark.real("etcd")
@@ -211,16 +214,16 @@ async def test_a_cut_link_is_a_gap_and_mends(server: EtcdServer) -> None:
     with Link(port) as link:
         async with opened(server, endpoints=(link.hosts,)) as store:
             signals = store.watch([MetaPath("/link")])
-            await until(signals, is_armed)
+            await seen(signals, is_armed)
             link.cut()
-            await until(signals, is_gap)
+            await seen(signals, is_gap)
             with pytest.raises(StoreUnavailable):
                 await read(store, path)
             link.mend()
-            await until(signals, is_armed)
+            await seen(signals, is_armed)
             with server.gateway() as gateway:
                 gateway.put(path, b"x")
-            await until(signals, reports(path))
+            await seen(signals, reports(path))
             assert await read(store, path) is not None
 
 
@@ -232,10 +235,10 @@ async def test_a_watch_overtaken_by_compaction_is_a_gap(server: EtcdServer) -> N
         assert await anext(signals) == Armed()
         gap = await overtaken(server, root, signals)
         assert "compacted" in gap.reason
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         with server.gateway() as gateway:
             gateway.put(f"{root}/after", b"x")
-        await until(signals, reports(MetaPath(f"{root}/after")))
+        await seen(signals, reports(MetaPath(f"{root}/after")))
 
 
 async def overtaken(server: EtcdServer, root: MetaPath, signals: AsyncIterator[WatchSignal]) -> Gap:
@@ -247,7 +250,7 @@ async def overtaken(server: EtcdServer, root: MetaPath, signals: AsyncIterator[W
     for number in (300, 600, 1_200):
         last = MetaPath(f"{root}/last-{number}")
         await asyncio.to_thread(write_and_compact, server, root, number, last)
-        signal = await until(signals, either(is_gap, reports(last)))
+        signal = await seen(signals, either(is_gap, reports(last)))
         if isinstance(signal, Gap):
             return signal
     raise AssertionError("the watch kept up with 1,200 writes that nobody read")
@@ -305,9 +308,9 @@ def login(tmp_path: Path, user: str, password: str = PASSWORD) -> dict[str, obje
 async def test_a_user_with_the_right_password_may_do_all(guarded: EtcdServer, tmp_path: Path) -> None:
     async with opened(guarded, **login(tmp_path, "root")) as store:
         signals = store.watch([MetaPath("/everything")])
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         await store.apply([Put(path=MetaPath("/everything/path"), value=b"x", expected=None)])
-        await until(signals, reports(MetaPath("/everything/path")))
+        await seen(signals, reports(MetaPath("/everything/path")))
 
 
 @pytest.mark.real("etcd")
@@ -334,8 +337,8 @@ async def test_what_a_role_does_not_allow_is_denied(guarded: EtcdServer, tmp_pat
             await store.apply([Put(path=other, value=b"x", expected=None)])
         assert isinstance(caught.value.cause, AccessDenied)
         with pytest.raises(AccessDenied):
-            await until(store.watch([other]), is_armed)
-        await until(store.watch([MetaPath("/admin")]), is_armed)
+            await seen(store.watch([other]), is_armed)
+        await seen(store.watch([MetaPath("/admin")]), is_armed)
 
 
 @pytest.mark.real("etcd")
@@ -344,19 +347,17 @@ async def test_a_login_that_ran_out_is_renewed(guarded: EtcdServer, tmp_path: Pa
     async with opened(guarded, **login(tmp_path, "root")) as store:
         (written,) = await store.apply([Put(path=path, value=b"1", expected=None)])
         signals = store.watch([path])
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         guarded.restart()  # it keeps the tokens in memory only
-        await until(signals, is_gap)
-        await until(signals, is_armed)
+        await seen(signals, is_gap)
+        await seen(signals, is_armed)
         guarded.restart()
         await asyncio.to_thread(wait_for_leader, guarded)
-        for attempt in range(50):  # the channel itself needs a moment to connect again
-            try:
-                await store.apply([Put(path=path, value=b"2", expected=written.revision)])
-                break
-            except StoreUnavailable:
-                assert attempt < 49
-                await asyncio.sleep(0.1)
+        await until(
+            lambda: store.apply([Put(path=path, value=b"2", expected=written.revision)]),
+            "the channel has connected again",
+            passing=StoreUnavailable,
+        )
         entry = await read(store, path)
         assert entry is not None
         assert entry.value == b"2"
@@ -391,9 +392,9 @@ async def test_tls_with_certificates_on_both_sides(tmp_path: Path) -> None:
     with running(tmp_path, tls=files) as server:
         async with opened(server, tls=EtcdTls(ca_file=authority.ca, cert_file=ours.cert, key_file=ours.key)) as store:
             signals = store.watch([PATH])
-            await until(signals, is_armed)
+            await seen(signals, is_armed)
             await store.apply([Put(path=PATH, value=b"x", expected=None)])
-            await until(signals, reports(PATH))
+            await seen(signals, reports(PATH))
         for tls in (
             EtcdTls(ca_file=stranger.ca, cert_file=ours.cert, key_file=ours.key),
             EtcdTls(ca_file=authority.ca),
@@ -455,11 +456,11 @@ async def test_a_key_that_is_no_text_is_passed_over(server: EtcdServer) -> None:
     root = MetaPath("/bytes")
     async with opened(server) as store:
         signals = store.watch([root])
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         with server.gateway() as gateway:
             put_raw(gateway, b"/bytes/\xff\xfe")
             gateway.put(f"{root}/text", b"x")
-        await until(signals, reports(MetaPath(f"{root}/text")))
+        await seen(signals, reports(MetaPath(f"{root}/text")))
         assert [entry.path async for page in store.scan(root) for entry in page] == [f"{root}/text"]
 
 
@@ -474,9 +475,9 @@ async def test_a_namespace_is_put_before_every_key(server: EtcdServer) -> None:
     path = MetaPath("/inner/path")
     async with opened(server, namespace="/outer") as store, opened(server) as plain:
         signals = store.watch([MetaPath("/inner")])
-        await until(signals, is_armed)
+        await seen(signals, is_armed)
         await store.apply([Put(path=path, value=b"x", expected=None)])
-        await until(signals, reports(path))
+        await seen(signals, reports(path))
         assert await read(plain, MetaPath(f"/outer{path}")) is not None
         assert await read(plain, path) is None
         assert [entry.path async for page in store.scan(MetaPath("/")) for entry in page] == [path]

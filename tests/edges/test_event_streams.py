@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -39,11 +39,17 @@ from tests.property.strategies import NOW
 from tests.support.api_tokens import made
 from tests.support.certificates import Authority, Certificate
 from tests.support.event_streams import SocketClient
+from tests.support.loop_clock import LoopClock
 from tests.unit.registers import HERE, at
 
-WRITE_S: Final = 0.5
+WRITE_S: Final = WAIT_S
+"""So long that it never runs out by itself: the tests put the clock forward by it."""
+UNREAD_S: Final = 20 * WRITE_S
+"""Likewise."""
 PACE: Final = StreamPace(look_s=0.02, heartbeat_s=0.1, recheck_s=0.05, write_s=WRITE_S)
 LARGE: Final = "x" * 2_000
+MOST_DECIDED: Final = 5_000
+"""Far more than a slow client and the system between hold."""
 
 Found = TypeVar("Found")
 
@@ -69,6 +75,7 @@ class ServedStreams:
     state: SqlState
     token: str
     tls: ssl.SSLContext | None
+    clock: LoopClock
 
     def events(self, receives: int = 0) -> SocketClient:
         return SocketClient(self.port, "/api/v1/streams/events", self.token, receives=receives, tls=self.tls)
@@ -111,6 +118,12 @@ def protection(request: pytest.FixtureRequest, certified: Protection) -> Protect
     return certified if request.param == "tls" else Protection(certified.ca, None)
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no answer run out of time before a test says so."""
+    monkeypatch.setattr("api.connections.UNREAD_S", UNREAD_S)
+
+
 @asynccontextmanager
 async def served(tmp_path: Path, protection: Protection) -> AsyncIterator[ServedStreams]:
     url = f"sqlite:///{tmp_path}/state.db"
@@ -118,25 +131,30 @@ async def served(tmp_path: Path, protection: Protection) -> AsyncIterator[Served
         state.activate()
         with closing(Views.open(url, HERE)) as views:
             token = made(tmp_path / "tokens.json", "reader")
-            room, places = Room(request_s=1, most=64, most_of_one=64), Streams(most=8, most_of_one=8, pace=PACE)
+            room, places = Room(request_s=WAIT_S, most=64, most_of_one=64), Streams(most=8, most_of_one=8, pace=PACE)
             admission = Admission(gate=Gate(RightsReader(tmp_path / "tokens.json")), exposure=Exposure())
             inside: Any = InThreads(views, SimpleNamespace(region="here"))
             app = create_app(Daemon(), inside=inside, admitting=admission, places=places)
+            clock = LoopClock(asyncio.get_running_loop())
             async with serving(app, listener, room, protection.of_server, places.stop):
-                yield ServedStreams(listener.getsockname()[1], room, places, state, token, protection.of_client)
+                yield ServedStreams(listener.getsockname()[1], room, places, state, token, protection.of_client, clock)
     assert len(room) == 0
 
 
 async def flood(server: ServedStreams, quick: SocketClient) -> int:
-    """Decide until the slow client has been ended, while a quick one follows; the last number."""
+    """Decide until the slow client has been ended, while a quick one follows; return the last number.
+
+    The time of a write runs out only while the quick one has read everything.
+    """
     number = 0
-    deadline = time.monotonic() + WAIT_S
     while not server.places.ended:
-        assert time.monotonic() < deadline, "the slow one is ended"
+        assert number < MOST_DECIDED, "the slow one is ended once it is full"
         server.decide(100, LARGE)
         number += 100
         found = await quick.until_number(number)
         assert [each.data["id"] for each in found if each.type == "event"] == list(range(number - 99, number + 1))
+        server.clock.put_forward(WRITE_S)
+        await quick.heartbeat()  # comes after what was due
     return number
 
 
@@ -164,28 +182,25 @@ async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(
     assert not [each for each in logs if each["log_level"] == "error"]
 
 
-async def test_one_that_never_reads_is_let_go(
-    tmp_path: Path, protection: Protection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
+async def test_one_that_never_reads_is_let_go(tmp_path: Path, protection: Protection) -> None:
     async with served(tmp_path, protection) as server:
         with server.events(receives=4_096) as silent, server.events() as quick:
             await silent.asked()  # at once: who has connected and asks nothing is let go
             await quick.begun()
             await until(lambda: server.places.open["events"] == 2, "both follow")
             await flood(server, quick)
+            server.clock.put_forward(UNREAD_S)
             await until(lambda: server.room.dropped[Dropped.UNREAD] == 1, "its connection is let go")
             assert len(server.room) == 1
 
 
-async def test_a_stream_lives_beyond_the_time_of_an_answer(
-    tmp_path: Path, protection: Protection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("api.connections.UNREAD_S", 2.0)
+async def test_a_stream_lives_beyond_the_time_of_an_answer(tmp_path: Path, protection: Protection) -> None:
     async with served(tmp_path, protection) as server:
         with server.events() as client:
-            while client.parser.comments * PACE.heartbeat_s < 2.5:
-                await client.more()
+            await client.begun()
+            for _ in range(3):
+                server.clock.put_forward(UNREAD_S)
+                await client.heartbeat()
             server.decide(1)
             assert (await client.until_number(1))[-1].data["id"] == 1
         assert not server.room.dropped

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,13 +16,15 @@ import uvicorn
 from fastapi import FastAPI, Request
 
 from api.app import create_app
-from api.connections import MAX_HEAD_BYTES, Bounded, Dropped, Room, allow_time, bounded
+from api.connections import MAX_HEAD_BYTES, UNREAD_S, Bounded, Dropped, Room, allow_time, bounded
 from syncer.metrics import HTTP_DROPPED
+from syncer.waiting import WAIT_S, wait_until
 from tests.api.test_app import Daemon
+from tests.support.loop_clock import LoopClock
 
-DEADLINE_S: Final = 20.0
 ASKING: Final = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
-REQUEST_S: Final = 2.0
+REQUEST_S: Final = WAIT_S
+"""So long that it never runs out by itself: the tests put the clock forward by it."""
 
 
 @dataclass
@@ -31,11 +33,11 @@ class Served:
 
     port: int
     room: Room
+    clock: LoopClock
 
     def connect(self, said: bytes = b"") -> socket.socket:
         """A client, which has said something."""
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_S)
-        client.settimeout(DEADLINE_S)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
         if said:
             client.sendall(said)
         return client
@@ -44,6 +46,10 @@ class Served:
         """What a supervisor gets."""
         with self.connect(ASKING + b"Connection: close\r\n\r\n") as client:
             return everything(client)
+
+    def inside(self) -> list[Bounded]:
+        """Return the connections that have a place."""
+        return [each for each in list(self.room._inside) if isinstance(each, Bounded)]
 
     def gone(self, why: Dropped) -> int:
         """How many were sent away so."""
@@ -57,13 +63,6 @@ def everything(client: socket.socket) -> bytes:
         while part := client.recv(65_536):
             found += part
     return found
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -80,17 +79,20 @@ def serving(room: Room, app: FastAPI | None = None) -> Iterator[Served]:
                 access_log=False,
                 proxy_headers=False,
                 timeout_graceful_shutdown=1,
+                timeout_keep_alive=int(WAIT_S),
             )
         )
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        try:
-            until(lambda: server.started, "it serves")
-            yield Served(listener.getsockname()[1], room)
-        finally:
-            server.should_exit = True
-            thread.join(DEADLINE_S)
-            assert not thread.is_alive()
+        with contextlib.closing(asyncio.new_event_loop()) as loop:
+            clock = LoopClock(loop)
+            thread = threading.Thread(target=lambda: loop.run_until_complete(server.serve([listener])), daemon=True)
+            thread.start()
+            try:
+                wait_until(lambda: server.started, "it serves")
+                yield Served(listener.getsockname()[1], room, clock)
+            finally:
+                server.should_exit = True
+                thread.join(WAIT_S)
+                assert not thread.is_alive()
     assert len(room) == 0
 
 
@@ -103,41 +105,50 @@ def served() -> Iterator[Served]:
 def test_200_slow_clients_keep_nobody_from_being_answered_and_are_gone_after_the_bound(served: Served) -> None:
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(served.connect(ASKING)) for _ in range(200)]
-        until(lambda: served.gone(Dropped.CROWDED) >= 136, "one address has so many places")
+        wait_until(lambda: served.gone(Dropped.CROWDED) >= 136, "one address has so many places")
         assert len(served.room) <= 64
         for _ in range(5):
             assert served.livez().startswith(b"HTTP/1.1 200")
             for each in slow:
                 with contextlib.suppress(OSError):
                     each.sendall(b"X-A: b\r\n")  # a little more of the head, for ever
-        until(lambda: len(served.room) == 0, "they are late")
+        served.clock.put_forward(REQUEST_S)
+        wait_until(lambda: len(served.room) == 0, "they are late")
         assert served.gone(Dropped.LATE)
         assert all(everything(each) == b"" for each in slow)
     assert served.livez().startswith(b"HTTP/1.1 200")
 
 
 def test_clients_that_say_nothing_are_gone_after_the_bound(served: Served) -> None:
-    began = time.monotonic()
     with served.connect() as silent, served.connect(b"G") as nearly:
+        wait_until(lambda: len(served.room) == 2, "both are there")
+        served.clock.put_forward(REQUEST_S * 0.9)
+        assert served.livez().startswith(b"HTTP/1.1 200"), "which comes after what was due"
+        assert not served.room.dropped
+        served.clock.put_forward(REQUEST_S * 0.1)
         assert everything(silent) == everything(nearly) == b""
-    assert time.monotonic() - began >= REQUEST_S * 0.9
     assert served.gone(Dropped.LATE) == 2
 
 
 def test_idle_clients_beyond_all_places_give_theirs_to_who_asks() -> None:
-    with serving(Room(request_s=60, most=8, most_of_one=100)) as served, contextlib.ExitStack() as stack:
+    with serving(Room(request_s=REQUEST_S, most=8, most_of_one=100)) as served, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(served.connect()) for _ in range(40)]
         for _ in range(10):
             assert served.livez().startswith(b"HTTP/1.1 200")
         assert len(served.room) <= 8
-        until(lambda: served.gone(Dropped.FULL) >= 32, "the oldest give way")
+        wait_until(lambda: served.gone(Dropped.FULL) >= 32, "the oldest give way")
         assert everything(idle[0]) == b""
 
 
 def test_a_body_that_never_ends_is_late_too(served: Served) -> None:
     with served.connect(ASKING + b"Content-Length: 1000000\r\n\r\n") as client:
-        until(lambda: _trickled(client), "it is closed")
-    until(lambda: served.gone(Dropped.LATE) == 1, "it was late")
+
+        def closed() -> bool:
+            served.clock.put_forward(REQUEST_S)
+            return _trickled(client)
+
+        wait_until(closed, "it is closed")
+    wait_until(lambda: served.gone(Dropped.LATE) == 1, "it was late")
 
 
 def _trickled(client: socket.socket) -> bool:
@@ -190,39 +201,53 @@ def test_odd_requests_are_answered_by_convention_and_never_sent_elsewhere(
     assert found.endswith(b"\r\n\r\n") == line.startswith((b"HEAD", b"OPTIONS"))
 
 
-def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
+def test_a_client_that_reads_nothing_is_let_go() -> None:
     with serving(Room(request_s=REQUEST_S, most=8, most_of_one=8)) as served, contextlib.ExitStack() as stack:
         client = stack.enter_context(socket.socket())
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.settimeout(DEADLINE_S)
+        client.settimeout(WAIT_S)
         client.connect(("127.0.0.1", served.port))
-        asking = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
-        with contextlib.suppress(OSError):
-            for _ in range(3000):
-                client.sendall(asking)
-                if served.room.dropped:
-                    break
-        until(lambda: served.gone(Dropped.UNREAD) == 1, "it is let go")
+        client.setblocking(False)
+        wait_until(
+            lambda: _asked_in_vain(client) and any(each.unread and not each.waits for each in served.inside()),
+            "the server takes no further request of it, and cannot write its answer",
+        )
+        assert not served.room.dropped
+        served.clock.put_forward(UNREAD_S)
+        wait_until(lambda: served.gone(Dropped.UNREAD) == 1, "it is let go")
         assert len(served.room) == 0
         assert served.livez().startswith(b"HTTP/1.1 200")
 
 
-@pytest.mark.parametrize(("more_s", "answered"), [(DEADLINE_S, True), (0.0, False)])
-def test_an_answer_takes_as_long_as_its_request_says(
-    more_s: float, answered: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
+def _asked_in_vain(client: socket.socket) -> bool:
+    """Ask until no more can be written; whether that was so at once."""
+    asking = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 100
+    sent = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            sent += client.send(asking)
+    return not sent
+
+
+@pytest.mark.parametrize(("more_s", "answered"), [(2 * UNREAD_S, True), (0.0, False)])
+def test_an_answer_takes_as_long_as_its_request_says(more_s: float, answered: bool) -> None:
     app = create_app(Daemon())
+    begun = threading.Event()
 
     @app.get("/slow")
     async def slow(request: Request) -> str:
         allow_time(request.scope, more_s)
-        await anyio.sleep(2.0)
+        begun.set()
+        await anyio.sleep(2 * UNREAD_S)
         return "made"
 
     with serving(Room(request_s=REQUEST_S, most=8, most_of_one=8), app) as served:
         with served.connect(b"GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as client:
+            assert begun.wait(WAIT_S)
+            served.clock.put_forward(UNREAD_S)
+            assert served.livez().startswith(b"HTTP/1.1 200"), "which comes after what was due"
+            assert served.gone(Dropped.UNREAD) == (not answered)
+            served.clock.put_forward(UNREAD_S)
             assert (b"made" in everything(client)) is answered
         assert served.gone(Dropped.UNREAD) == (not answered)
 

@@ -12,17 +12,17 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
-from api.admission import RefusedAttempt
+from api.admission import Admission, RefusedAttempt
 from api.connections import Dropped
 from api.inside import RegionInside
 from deploy.lab.ports import free_ports
@@ -34,21 +34,15 @@ from syncer.errors import ConfigError
 from syncer.serving import CERTIFICATE, Doors
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S, wait_until
 from tests.api.test_app import Daemon
 from tests.support.certificates import Authority, Certificate
 from tests.support.event_streams import SocketClient
 from tests.support.looking import LookingInside
+from tests.support.loop_clock import LoopClock
 from tests.unit.registers import HERE
 
-DEADLINE_S: Final = 20.0
 STATUS: Final = "/api/v1/status"
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -95,6 +89,7 @@ class House:
         doors = Doors(ApiConfig.model_validate({"listen": f"{host}:{main}", **table}), inside, refused=self.told.append)
         opened, ended = threading.Event(), asyncio.Event()
         loop = asyncio.new_event_loop()
+        clock = LoopClock(loop)
         trouble = list[BaseException]()
 
         async def serve() -> None:
@@ -113,14 +108,14 @@ class House:
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        assert opened.wait(DEADLINE_S)
+        assert opened.wait(WAIT_S)
         try:
             if not trouble:
-                yield Door(main, probes, doors, self.authority.ca)
+                yield Door(main, probes, doors, self.authority.ca, clock)
         finally:
             if not trouble:
                 loop.call_soon_threadsafe(ended.set)
-            thread.join(DEADLINE_S)
+            thread.join(WAIT_S)
             assert not thread.is_alive()
         if trouble:
             raise trouble[0]
@@ -134,6 +129,7 @@ class Door:
     probes: int
     doors: Doors
     ca: Path
+    clock: LoopClock
 
     def ask(
         self,
@@ -147,7 +143,7 @@ class Door:
     ) -> tuple[int, Any]:
         """Status and document of an answer."""
         headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **({"Host": host} if host else {})}
-        link = self.link(shown) if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
+        link = self.link(shown) if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
         with contextlib.closing(link):
             link.request(more.pop("method", "GET"), path, headers=headers, **more)
             answer = link.getresponse()
@@ -160,7 +156,7 @@ class Door:
             setattr(context, name, value)
         if shown is not None:
             context.load_cert_chain(shown.cert, shown.key)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE_S, context=context)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=WAIT_S, context=context)
 
     def serial(self) -> str:
         """Of the certificate that the server shows."""
@@ -202,17 +198,22 @@ def test_off_loopback_tls_and_a_token_open_what_the_role_may(house: House) -> No
     assert {each.address for each in house.told} == {"127.0.0.1"}
 
 
-def test_tokens_come_go_and_expire_without_a_restart(house: House) -> None:
+def test_tokens_come_go_and_expire_without_a_restart(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = [timedelta()]
+    monkeypatch.setattr("syncer.serving.Admission", partial(Admission, clock=lambda: datetime.now(UTC) + later[0]))
     with house.open(tokens=house.tokens) as door:
         assert door.ask(tls=False)[0] == 401
-        text = house.token("grafana", expires=datetime.now(UTC) + timedelta(seconds=4))
-        until(lambda: door.ask(tls=False, token=text)[0] == 200, "the new token is known")
+        text = house.token("grafana", expires=datetime.now(UTC) + timedelta(hours=1))
+        wait_until(lambda: door.ask(tls=False, token=text)[0] == 200, "the new token is known")
         second = house.token("grafana")
-        until(lambda: door.ask(tls=False, token=second)[0] == 200, "so is the second one of its name")
-        until(lambda: "has expired" in door.ask(tls=False, token=text)[1].get("detail", ""), "the first one expires")
+        wait_until(lambda: door.ask(tls=False, token=second)[0] == 200, "so is the second one of its name")
+        later[0] = timedelta(hours=2)
+        wait_until(
+            lambda: "has expired" in door.ask(tls=False, token=text)[1].get("detail", ""), "the first one expires"
+        )
         with token_file.changing(house.tokens) as change:
             change.write(tokens.revoked(change.rights, "grafana")[0])
-        until(lambda: door.ask(tls=False, token=second)[0] in {401, 429}, "it is revoked")
+        wait_until(lambda: door.ask(tls=False, token=second)[0] in {401, 429}, "it is revoked")
 
 
 def test_a_file_that_breaks_is_told_by_a_condition_and_lets_nobody_in(house: House) -> None:
@@ -220,10 +221,10 @@ def test_a_file_that_breaks_is_told_by_a_condition_and_lets_nobody_in(house: Hou
     with house.open(tokens=house.tokens) as door:
         assert door.ask(tls=False, token=text)[0] == 200
         house.tokens.chmod(0o644)
-        until(lambda: door.ask(tls=False, token=text)[0] == 503, "it is refused")
+        wait_until(lambda: door.ask(tls=False, token=text)[0] == 503, "it is refused")
         assert "0644" in door.doors.troubles["api-rights-unreadable"]
         house.tokens.chmod(0o600)
-        until(lambda: door.ask(tls=False, token=text)[0] == 200, "it is mended")
+        wait_until(lambda: door.ask(tls=False, token=text)[0] == 200, "it is mended")
         assert door.doors.troubles["api-rights-unreadable"] == ""
 
 
@@ -242,7 +243,7 @@ def test_a_client_certificate_opens_by_its_subject_until_that_is_struck_out(
             door.ask(shown=foreign)
         with token_file.changing(house.tokens) as change:
             change.write(tokens.removed(change.rights, "backup")[0])
-        until(lambda: door.ask(shown=known)[0] == 401, "it is struck out")
+        wait_until(lambda: door.ask(shown=known)[0] == 401, "it is struck out")
 
 
 async def test_a_certificate_follows_streams_until_it_is_struck_out(
@@ -285,13 +286,17 @@ def test_a_new_certificate_is_shown_without_a_restart_and_one_that_does_not_fit_
         before = door.serial()
         other = authority.issue("server-2")
         shutil.copy(other.cert, house.tls["certificate"])
-        until(lambda: door.serial() and door.doors.troubles[CERTIFICATE], "it does not fit its key, and that is told")
+        wait_until(
+            lambda: door.serial() and door.doors.troubles[CERTIFICATE], "it does not fit its key, and that is told"
+        )
         assert door.serial() == before
         shutil.copy(other.key, house.tls["key"])
-        until(lambda: door.serial() != before, "the new one is shown")
+        wait_until(lambda: door.serial() != before, "the new one is shown")
         assert door.doors.troubles[CERTIFICATE] == ""
         house.tls["key"].unlink()
-        until(lambda: door.ask("/livez")[0] == 200 and door.doors.troubles[CERTIFICATE], "a key that is gone is told")
+        wait_until(
+            lambda: door.ask("/livez")[0] == 200 and door.doors.troubles[CERTIFICATE], "a key that is gone is told"
+        )
 
 
 def test_no_version_before_1_2(house: House) -> None:
@@ -308,7 +313,7 @@ def test_no_version_before_1_2(house: House) -> None:
         ]
         found = {
             version: subprocess.run(
-                [*asked, version], check=False, input=b"", capture_output=True, timeout=DEADLINE_S
+                [*asked, version], check=False, input=b"", capture_output=True, timeout=WAIT_S
             ).returncode
             for version in ("-tls1_1", "-tls1_2", "-tls1_3")
         }
@@ -316,18 +321,18 @@ def test_no_version_before_1_2(house: House) -> None:
 
 
 def test_who_never_ends_a_handshake_keeps_nobody_out_and_is_gone_after_the_bound(house: House) -> None:
-    bounds: dict[str, Any] = {"request_timeout": "2s", "max_connections": 8, "max_connections_per_address": 8}
+    bounds: dict[str, Any] = {"request_timeout": f"{WAIT_S:g}s", "max_connections": 8, "max_connections_per_address": 8}
     with house.open(tls=house.tls, **bounds) as door, contextlib.ExitStack() as stack:
         silent = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", door.port), timeout=DEADLINE_S))
-            for _ in range(40)
+            stack.enter_context(socket.create_connection(("127.0.0.1", door.port), timeout=WAIT_S)) for _ in range(40)
         ]
         for each in silent[::2]:
             with contextlib.suppress(OSError):
                 each.sendall(b"\x16\x03\x01\x02\x00")
         assert door.ask("/livez")[0] == 200
         assert door.doors.connections <= 8
-        until(lambda: door.doors.connections == 0, "they are late")
+        door.clock.put_forward(WAIT_S)
+        wait_until(lambda: door.doors.connections == 0, "they are late")
         assert set(door.doors.dropped) == {Dropped.CROWDED, Dropped.LATE}
         assert door.ask("/livez")[0] == 200
 
@@ -342,7 +347,7 @@ def test_a_client_may_ask_again_on_one_connection_of_tls(house: House) -> None:
 def test_probes_stand_open_at_an_address_of_their_own(house: House) -> None:
     with house.open("0.0.0.0", tls=house.tls, tokens=house.tokens, second=True) as door:
         assert door.ask("/metrics")[0] == 401
-        probes = Door(door.probes, 0, door.doors, door.ca)
+        probes = Door(door.probes, 0, door.doors, door.ca, door.clock)
         for path in ("/livez", "/readyz", "/metrics"):
             assert probes.ask(path, tls=False, host="any.example")[0] == 200
         assert probes.ask(STATUS, tls=False)[0] == 404
@@ -379,7 +384,7 @@ def test_a_request_for_another_host_goes_no_further(house: House) -> None:
 
 
 def test_a_body_that_says_to_be_large_is_refused_before_it_comes(house: House) -> None:
-    with house.open() as door, socket.create_connection(("127.0.0.1", door.port), timeout=DEADLINE_S) as client:
+    with house.open() as door, socket.create_connection(("127.0.0.1", door.port), timeout=WAIT_S) as client:
         client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
         answer = b""
         while part := client.recv(65_536):

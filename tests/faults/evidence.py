@@ -10,6 +10,7 @@ from typing import Final
 
 import pulsar
 
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from syncer.bus.limits import MAX_MESSAGE_BYTES
@@ -87,7 +88,7 @@ def distinct(events: Iterable[MetadataChangeEvent]) -> list[MetadataChangeEvent]
 
 def changes(cluster: PulsarCluster) -> Iterator[MetadataChangeEvent]:
     """Every change that a cluster keeps of the bus topic, acknowledged or not, in its order."""
-    client = pulsar.Client(cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(cluster.service_url)
     try:
         reader = client.create_reader(TOPIC, pulsar.MessageId.earliest)
         while reader.has_message_available():

@@ -387,7 +387,6 @@ def loop(place: Path) -> None:
 NO_FILES: Final = (pipe, folder, huge, zeros, device, loop)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("make", NO_FILES)
 def test_what_is_no_file_of_ours_keeps_nobody_waiting(tmp_path: Path, make: Callable[[Path], None]) -> None:
     place = tmp_path / "it.yaml"
@@ -406,7 +405,6 @@ def test_what_is_no_file_of_ours_keeps_nobody_waiting(tmp_path: Path, make: Call
     refused(RepairFile(place).check, PlanError, PreconditionFailed)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("make", NO_FILES)
 def test_a_backup_has_no_pipes_links_or_holes(sound: Sound, tmp_path: Path, make: Callable[[Path], None]) -> None:
     for name in (MANIFEST, sound.backup["files"][0]["name"]):

@@ -129,7 +129,6 @@ def region(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Iterator
     made.end()
 
 
-@pytest.mark.timeout(600)  # on a machine that has other work
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("mode", MODES)
 def test_every_answer_of_a_region_is_as_described(mode: GenerationMode, part: int, region: DescribedRegion) -> None:

@@ -14,17 +14,15 @@ from kazoo.client import KazooClient
 from deploy.lab.brokers.bookie import Bookie
 from deploy.lab.brokers.bookie_shell import PrintedLedger
 from deploy.lab.brokers.cluster import BrokersCluster
-from deploy.lab.waiting import wait_for
 from syncer.ledgers.judging.ledger import LedgerJudgement, ReplicaClass, judge, lost_ranges
 from syncer.ledgers.nodes import AuditorPlace
+from syncer.waiting import wait_until
 from tests.ledgers.conftest import MakeCluster
 from tests.ledgers.topics import close, entry, let_open_on_one, payload, write
 from tests.ledgers.views import LedgersView, as_printed, view
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper")
 
-MARKED_S: Final = 90.0
-"""A bookie is missed after ten seconds; the ledgers of two bookies are copied soon after they are marked."""
 TRIES: Final = 5
 FENCING: Final = re.compile(r"bookkeeper_server_READ_ENTRY_FENCE_\w+_count")
 AUDITED: Final = re.compile(r"Slf4jAuditLogger - session=(0x[0-9a-f]+)")
@@ -120,8 +118,11 @@ def marked(cluster: BrokersCluster, lost: Bookie) -> LedgersView:
         waiting = [each for each in ledgers if each.is_closed and each.quorums.ensemble == 2]
         return set(found[0].marks) == named != set() and not waiting
 
-    took_s = wait_for(settled, deadline_s=MARKED_S)
-    assert took_s is not None, (found[0].marks.keys() ^ found[0].named(lost.endpoint), found[0].ledgers)
+    wait_until(
+        settled,
+        "the ledgers of the lost bookie are marked, and no others",
+        shown=lambda: (found[0].marks.keys() ^ found[0].named(lost.endpoint), found[0].ledgers),
+    )
     return found[0]
 
 

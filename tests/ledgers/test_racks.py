@@ -11,22 +11,21 @@ import pytest
 from deploy.lab import rest
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.brokers.settings import Replication
-from deploy.lab.waiting import wait_for
 from syncer.config import Config, load
 from syncer.inspection.ledgers.reading import LedgersWish, read_ledgers
 from syncer.ledgers.auditing.explaining import explain_ledger
 from syncer.ledgers.auditing.spreading import LedgersSpread, ledgers_spread
+from syncer.waiting import wait_until
 from tests.ledgers.conftest import MakeCluster
 from tests.ledgers.topics import Ways, close, write
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow]
 
 CHECKS: Final = {
     "auditorPeriodicPlacementPolicyCheckInterval": "10",
     "reppDnsResolverClass": "org.apache.pulsar.bookie.rackawareness.BookieRackAffinityMapping",
 }
 COUNTED: Final = "NUM_LEDGERS_NOT_ADHERING_TO_PLACEMENT_POLICY"
-AGREED_S: Final = 120.0
 WAYS: Final[Ways] = {"two": (Replication(2, 2, 2), 10), "three": (Replication(3, 2, 2), 2)}
 
 
@@ -84,7 +83,7 @@ def test_what_is_counted_is_what_the_auditor_counts_and_each_segment_tells_it(
             found.append(spread)
             return True
 
-        assert wait_for(agreed, deadline_s=AGREED_S) is not None, f"{counted(cluster)} by the auditor"
+        wait_until(agreed, "both count the same", shown=lambda: counted(cluster))
     first, second, last = found[-3:]
     assert len({first.not_spread, second.not_spread, last.not_spread}) == 3
     assert 0 < len(first.not_spread) < first.ledgers

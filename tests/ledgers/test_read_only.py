@@ -15,7 +15,7 @@ from tests.support.etcd import EtcdGateway
 from tests.support.logs import logging_restored
 from tests.support.stored_ledgers import StoredLedgers
 
-pytestmark = [pytest.mark.real("etcd"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.real("etcd")
 
 TOPIC: Final = "persistent://acme/orders/t"
 ASKED: Final = (

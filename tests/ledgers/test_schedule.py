@@ -30,7 +30,7 @@ from tests.spark.stores import kazoo
 from tests.support.api_tokens import made
 from tests.support.stored_ledgers import StoredLedgers
 
-pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real("pulsar", "zookeeper")
 
 LOST: Final = 1_950_000_000
 """A ledger on a bookie that never was."""

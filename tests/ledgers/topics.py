@@ -15,11 +15,12 @@ import pulsar.exceptions
 from deploy.lab import rest
 from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.brokers.settings import Replication
+from deploy.lab.client import patient_client
 
 ENTRIES: Final = 9
-LOAD_S: Final = 20
+LOAD_S: Final = 60
 """So long a client tries; what cannot be loaded fails each time."""
-READ_S: Final = 20.0
+READ_S: Final = 60.0
 
 Ways = Mapping[str, tuple[Replication, int]]
 
@@ -101,8 +102,7 @@ def entry(cluster: BrokersCluster, topic: str, ledger_id: int, entry_id: int) ->
 
 @contextmanager
 def _client(cluster: BrokersCluster, operation_s: int) -> Iterator[pulsar.Client]:
-    logger = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
-    client = pulsar.Client(cluster.service_url, operation_timeout_seconds=operation_s, logger=logger)
+    client = patient_client(cluster.service_url, operation_timeout_seconds=operation_s)
     try:
         yield client
     finally:

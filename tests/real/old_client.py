@@ -69,7 +69,8 @@ class OldClient:
 
 def main(service_url: str, topic: str) -> None:
     """Publish, read, and answer until standard input ends."""
-    client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    logger = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
+    client = pulsar.Client(service_url, operation_timeout_seconds=300, logger=logger)
     consumer = client.subscribe(
         topic, "old", consumer_name="old-reader", initial_position=pulsar.InitialPosition.Earliest
     )

@@ -19,6 +19,7 @@ import pulsar
 import pytest
 from pulsar.exceptions import PulsarException, Timeout
 
+from deploy.lab.client import patient_client
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.former import FormerValues
@@ -157,7 +158,7 @@ async def test_without_look_ahead_no_join_keeps_messages_from_everybody(pulsar_p
         clock, journal = WallClock(), MemoryJournal()
         look_ahead = LookAhead(admin, clock, FormerValues(admin, clock, journal, cluster="green"))
         before = (await admin.configuration())[LOOK_AHEAD]
-        client = pulsar.Client(cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client = patient_client(cluster.service_url)
         topics = [KeyedTopic(client, f"persistent://public/default/keyed-{os.getpid()}-{n}") for n in range(TOPICS)]
         try:
             seen = await stalled(topics, "looked-ahead")

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import pulsar
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from deploy.lab import rest
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import PulsarCluster
 from spark_snapshot.sources import StorePlace
 from spark_snapshot.sources.found import Found
@@ -37,7 +37,7 @@ Held = Mapping[str, tuple[bytes, int]]
 def clusters(pulsar_pair: PulsarPair) -> Mapping[str, PulsarCluster]:
     """Both clusters, each with a topic that has a schema, messages and a subscription."""
     for cluster in pulsar_pair.clusters.values():
-        client = pulsar.Client(cluster.service_url)
+        client = patient_client(cluster.service_url)
         try:
             topic = f"persistent://public/default/{TOPIC}"
             consumer = client.subscribe(topic, SUBSCRIPTION)

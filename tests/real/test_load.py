@@ -13,6 +13,7 @@ import anyio
 import pulsar
 import pytest
 
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
 from deploy.lab.software import etcd_binary, java, pulsar_home
 from syncer.admin.client import AdminClient, AdminSettings
@@ -66,7 +67,7 @@ def running(
 
 @contextmanager
 def sending(cluster: PulsarCluster) -> Iterator[pulsar.Producer]:
-    client = pulsar.Client(cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(cluster.service_url)
     with closing(client):
         yield client.create_producer(TOPIC)
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import anyio
-import pulsar
 import pytest
 
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import PulsarCluster
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.migration.broker_health import HealthState
@@ -47,7 +47,7 @@ class RealWorld(MigrationWorld):
         await anyio.to_thread.run_sync(self._publish, topic, count)
 
     def _publish(self, topic: str, count: int) -> None:
-        client = pulsar.Client(self._service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client = patient_client(self._service_url)
         try:
             producer = client.create_producer(topic, batching_enabled=False)
             for number in range(count):

@@ -16,6 +16,7 @@ import pulsar
 import pytest
 from pulsar.exceptions import PulsarException
 
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import Part
 from deploy.lab.region import LabRegion
 from deploy.lab.traffic.loads import PublisherLoad, TopicLoad
@@ -50,7 +51,7 @@ class TopicMaker(threading.Thread):
         super().__init__(daemon=True)
         self.ending = threading.Event()
         self.refused: dict[str, str] = {}
-        self._client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        self._client = patient_client(service_url)
         self._namespace = namespace
         self._stored: dict[str, int] = {}
         self._came: dict[str, Counter[int]] = {}

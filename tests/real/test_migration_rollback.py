@@ -12,6 +12,7 @@ import anyio.to_thread
 import pulsar
 import pytest
 
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import Part
 from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.loads import PublisherLoad, TopicLoad
@@ -130,7 +131,7 @@ async def marked(migration: RealMigration) -> set[str]:
 
 def written_and_read(service_url: str, topic: str) -> bytes:
     """Publish a message to a topic of blue, and read it there."""
-    client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(service_url)
     try:
         consumer = client.subscribe(topic, "reader")
         client.create_producer(topic).send(b"again")

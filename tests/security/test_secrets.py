@@ -7,7 +7,6 @@ import json
 import stat
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -21,13 +20,13 @@ from typer.testing import CliRunner
 from deploy.lab.ports import free_ports
 from syncer.cli.main import app
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import WAIT_S, wait_until
 from tests.shell.on_bus import Bystander, change
 from tests.shell.region import path_of, tenant
 from tests.support.environment import without_settings
 from tests.support.group_keys import secret, text
 from tests.support.region_keys import pair, pair_file, seed, tables
 
-DEADLINE_S: Final = 60.0
 LAX: Final = "import os; os.umask(0); from syncer.cli.main import main; main()"
 REGION_KEYS: Final = ("a bad region key", "another region's key")
 MARK: Final = "Geheimnis"
@@ -93,7 +92,7 @@ class Running:
     def get(self, path: str) -> tuple[int, str]:
         """Ask the HTTP surface; 0 while it does not answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=WAIT_S) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as exc:
             return exc.code, exc.read().decode()
@@ -109,7 +108,7 @@ class Running:
         """End it in order."""
         self.process.terminate()
         try:
-            self.process.wait(DEADLINE_S)
+            self.process.wait(WAIT_S)
         finally:
             self.process.kill()
             self.process.wait()
@@ -124,14 +123,6 @@ def daemon(tmp_path: Path) -> Iterator[Running]:
     running = Running(secrets, work)
     yield running
     running.stop()
-
-
-def wait(condition: Any, what: str) -> None:
-    """Poll until it holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-        time.sleep(0.05)
 
 
 COMMANDS: Final = (
@@ -151,14 +142,13 @@ COMMANDS: Final = (
 )
 
 
-@pytest.mark.timeout(400)  # each command is a start of the program
 def test_a_running_daemon_leaves_no_secret_anywhere_and_no_file_open_to_others(daemon: Running, tmp_path: Path) -> None:
-    wait(lambda: daemon.status().get("baseline_done"), "it runs")
+    wait_until(lambda: daemon.status().get("baseline_done"), "it runs")
     writer = OutsideWriter(daemon.work / "store.db")
     writer.put(path_of("acme"), tenant("a"))
-    wait(lambda: daemon.status().get("paths") == 1, "it has read the store")
+    wait_until(lambda: daemon.status().get("paths") == 1, "it has read the store")
     anyio.run(say_unsigned, daemon.work / "bus.db")
-    wait(lambda: daemon.status()["waiting"]["quarantine"] == 1, "it refuses a message")
+    wait_until(lambda: daemon.status()["waiting"]["quarantine"] == 1, "it refuses a message")
     writer.put("/admin/policies/acme/ns", b"{}")
     writer.delete("/admin/policies/acme/ns")  # it asks the brokers, with the token
     heard = [daemon.get(path)[1] for path in ("/livez", "/readyz?verbose", "/metrics", "/api/v1/status", "/nothing")]

@@ -30,6 +30,7 @@ from syncer.metrics import PEER_HEARD, Metrics
 from syncer.state.sql import tables
 from syncer.state.sql.database import SqlState
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
+from syncer.waiting import WAIT_S
 from tests.api.test_app import STATUS, Daemon
 from tests.support.logs import logging_restored
 from tests.support.region_database import fill
@@ -325,7 +326,7 @@ def test_a_terminal_that_cannot_encode_a_sign_ends_nothing(folder: Path) -> None
         command,
         env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
         capture_output=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -82,7 +82,7 @@ def _listening(shown: Certificate) -> Iterator[Impostor]:
                 connection, _ = listener.accept()
                 made.greeted += 1
                 with connection:
-                    connection.settimeout(2)
+                    connection.settimeout(60)
                     with context.wrap_socket(connection, server_side=True) as secure:
                         made.heard.append(secure.recv(1000))
 
@@ -105,7 +105,7 @@ async def _admin(port: int, ca: Path, folder: Path) -> None:
         url=f"https://127.0.0.1:{port}",
         auth=TokenAuth(file=_secret(folder)),
         trust=Trust(certificates=ca),
-        timeout=timedelta(seconds=5),
+        timeout=timedelta(seconds=60),
         retry_for=timedelta(0),
     )
     async with AdminClient(settings) as admin:
@@ -118,7 +118,7 @@ async def _etcd(port: int, ca: Path, folder: Path) -> None:
         "tls": {"ca_file": ca},
         "username": "syncer",
         "password_file": _secret(folder),
-        "request_timeout": timedelta(seconds=2),
+        "request_timeout": timedelta(seconds=60),
     }
     async with opened(EtcdStore(EtcdConfig.model_validate(settings))) as store:
         await store.read([])
@@ -129,7 +129,7 @@ async def _zookeeper(port: int, ca: Path, folder: Path) -> None:
         "hosts": f"127.0.0.1:{port}",
         "tls": {"ca": ca},
         "auth": {"user": "syncer", "password_file": _secret(folder)},
-        "connect_timeout": timedelta(seconds=2),
+        "connect_timeout": timedelta(seconds=10),
     }
     async with opened(ZooKeeperStore(ZooKeeperConfig.model_validate(settings))):
         pass
@@ -142,7 +142,7 @@ async def _pulsar(port: int, ca: Path, folder: Path) -> None:
         "topic": "persistent://pulsar/sync/metadata",
         "auth": {"kind": "token", "file": _secret(folder)},
         "trust": {"certificates": ca},
-        "operation_timeout": timedelta(seconds=2),
+        "operation_timeout": timedelta(seconds=10),
         "client_log": folder / "client.log",
     }
     async with opened(PulsarBus(PulsarBusConfig.model_validate(settings))):
@@ -167,7 +167,7 @@ async def test_the_token_server_of_oauth2_is_verified_too(impostor: Impostor, tm
     credentials = tmp_path / "credentials.json"
     credentials.write_text('{"client_id":"a","client_secret":"a-secret-that-must-not-leave"}')
     auth = OAuth2Auth(issuer_url=f"https://127.0.0.1:{impostor.port}", credentials_file=credentials)
-    tokens = OAuth2Tokens(auth, timeout_s=5)
+    tokens = OAuth2Tokens(auth, timeout_s=60)
     try:
         with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             await tokens.current()

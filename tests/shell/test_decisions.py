@@ -150,7 +150,7 @@ async def test_the_loser_of_a_conflict_is_restored_everywhere(east: Site, west: 
         await until(lambda: east.get(TENANT) == tenant("wins"), "the later one wins")
         await equal(east, west)
         for site in (east, west):
-            await until(lambda site=site: bool(site.ask(lambda views: views.conflicts(10))), "it is recorded")  # type: ignore[misc]
+            await until(lambda site=site: bool(site.ask(lambda views: views.conflicts(10))), "it is recorded")  # type: ignore[misc, arg-type]
             (row,) = site.ask(lambda views: [views.conflict(each.id) for each in views.conflicts(10)])
             assert row.value == tenant("loses", extra={"kept": True})
             assert (row.loser.region, row.winner.region) == ("east", "west")
@@ -195,7 +195,7 @@ async def test_what_is_written_after_a_look_at_a_conflict_is_not_overruled(
         site.writer.put(TENANT, tenant("later"))
         for each in (east, west):
             await until(lambda each=each: each.get(TENANT) == tenant("later"), "it is everywhere")  # type: ignore[misc]
-            await until(lambda each=each: stored_in(each) == tenants.digest(tenant("later")), "it is known")  # type: ignore[misc]
+            await until(lambda each=each: stored_in(each) == tenants.digest(tenant("later")), "it is known")  # type: ignore[misc, arg-type]
         answer = await west.do(request.kind, **request.arguments)
         assert answer.code == "precondition-failed"
         assert f"Look at it again with 'syncer conflicts show {number}'" in answer.answer

@@ -110,7 +110,7 @@ async def test_a_living_region_is_not_forgotten_because_somebody_says_so(
             assert standing(site)
             assert (await site.do("regions-forget", region="liar", force="true")).state is OperationState.DONE
             await until(
-                lambda site=site: not {"forget-held", "said-to-be-forgotten"} & site.conditions().keys(),  # type: ignore[misc]
+                lambda site=site: not {"forget-held", "said-to-be-forgotten"} & site.conditions().keys(),  # type: ignore[misc, arg-type]
                 "it counts no more once the liar is forgotten",
             )
         await agree(east, west, "after")
@@ -224,7 +224,7 @@ async def test_a_generation_that_was_never_taken_is_not_believed(
         await liar.say(mouth.sign(encode(heartbeat("liar", sender=LIAR, generations=lies))))
         await liar.say(mouth.sign(encode(heartbeat("west", sender=database_of(west), generation=10**12 - 1))))
         for site in (east, west):
-            await until(lambda site=site: "generation-claimed" in site.conditions(), "it is shown")  # type: ignore[misc]
+            await until(lambda site=site: "generation-claimed" in site.conditions(), "it is shown")  # type: ignore[misc, arg-type]
             assert "liar says that" in site.conditions()["generation-claimed"]
         await agree(east, west, "after")
         assert east.status().identity.generation == before
@@ -244,7 +244,7 @@ async def test_a_region_that_nobody_has_stops_nothing_by_its_rules_and_is_refuse
         for said in other:
             await liar.say(mouth.sign(encode(said)))
         for site in (east, west):
-            await until(lambda site=site: len(site.report()["newcomers"]) == 2, "both are held")  # type: ignore[misc]
+            await until(lambda site=site: len(site.report()["newcomers"]) == 2, "both are held")  # type: ignore[misc, arg-type]
             await until(partial(_shows, site, "region-held", ""), "the status says it", shown=site.conditions)
         await liar.say(mouth.sign(encode(change(TENANT, tenant("mars"), region="mars", sender="f" * 32))))
         await agree(east, west, "meanwhile")

@@ -43,7 +43,7 @@ async def test_two_clusters_under_one_region_id_both_notice_and_take_nothing_fro
         two.writer.put(path_of("yours"), tenant("two"))
         for site in (one, two):
             await until(lambda site=site: site.codes() == ["region-id-in-use"], "the event is quarantined")  # type: ignore[misc]
-            await until(lambda site=site: "region-id-in-use" in site.conditions(), "the status says it")  # type: ignore[misc]
+            await until(lambda site=site: "region-id-in-use" in site.conditions(), "the status says it")  # type: ignore[misc, arg-type]
     assert one.get(path_of("yours")) is None
     assert two.get(path_of("mine")) is None
     assert {event.value for event in changes_on(bus_file)} == {tenant("one"), tenant("two")}
@@ -225,7 +225,7 @@ async def test_regions_of_different_scopes_compare_what_both_carry(make_site: Ma
     async with east.running(), west.running():
         await active(east, west)
         for site in (east, west):
-            await until(lambda site=site: comparison(site) == "equal", "the two are compared")  # type: ignore[misc]
+            await until(lambda site=site: comparison(site) == "equal", "the two are compared")  # type: ignore[misc, arg-type]
         assert not {"scope-differs", "not-compared"} & east.conditions().keys()
         assert [peer["same_scope"] for peer in east.report()["peers"]] == [False]
         east.writer.put(TENANT, tenant("shared"))
@@ -264,7 +264,7 @@ async def test_another_tie_order_stops_everything_from_being_applied(make_site: 
         await active(east, west)
         for site in (east, west):
             await until(
-                lambda site=site: len(site.report().get("disagreements", ())) == len(ResourceKind),  # type: ignore[misc]
+                lambda site=site: len(site.report().get("disagreements", ())) == len(ResourceKind),  # type: ignore[misc, arg-type]
                 "every kind is shown",
             )
         west.writer.put(TENANT, tenant("w"))

@@ -34,7 +34,7 @@ class Pair:
         for name in names:
             self.one.writer.put(path_of(name), tenant(name))
         for name in names:
-            await until(lambda name=name: self.west.get(path_of(name)) == tenant(name), f"{name} arrives")  # type: ignore[misc]
+            await until(lambda name=name: self.west.get(path_of(name)) == tenant(name), f"{name} arrives")  # type: ignore[misc, arg-type]
 
 
 def role(site: Site) -> str | None:

@@ -15,7 +15,7 @@ from syncer import surface
 from syncer.daemon import Daemon
 from syncer.errors import StoreUnavailable
 from syncer.surface import Surface
-from syncer.waiting import until
+from syncer.waiting import WAIT_S, until
 from tests.shell.conftest import MakeSite
 from tests.shell.region import active
 from tests.shell.test_slow_clients import asked
@@ -85,7 +85,7 @@ async def test_a_database_that_does_not_answer_is_missing(make_site: MakeSite, m
         looking = Surface(daemon, version="1")
         views = looking._open_views()
         status = views.status
-        monkeypatch.setattr(views, "status", lambda: (answered.wait(20), status())[1])
+        monkeypatch.setattr(views, "status", lambda: (answered.wait(WAIT_S), status())[1])
         tasks.start_soon(looking.serve)
         try:
             looking._state_trouble = ""  # as after an earlier look
@@ -93,5 +93,6 @@ async def test_a_database_that_does_not_answer_is_missing(make_site: MakeSite, m
             assert gauge(looking)["state"] == 0
         finally:
             answered.set()
+        monkeypatch.setattr(surface, "SILENT_S", WAIT_S)
         await until(lambda: not missing(looking), "it is back")
         tasks.cancel_scope.cancel()

@@ -175,7 +175,7 @@ async def test_an_old_copy_of_the_database_is_known_without_any_peer(make_site: 
             copied(east.database, copy)
             for name in ("late", "later"):
                 east.writer.put(ONE, tenant(name))
-                await until(lambda name=name: west.get(ONE) == tenant(name), "west has it")  # type: ignore[misc]
+                await until(lambda name=name: west.get(ONE) == tenant(name), "west has it")  # type: ignore[misc, arg-type]
         generation = east.status().identity.generation
     forget(east)
     shutil.copy(copy, east.database)
@@ -228,10 +228,10 @@ async def test_a_mark_whose_answer_is_lost_is_set_all_the_same(make_site: MakeSi
         await active(east, west)
         for name in ("early", "late"):
             east.writer.put(ONE, tenant(name))
-            await until(lambda name=name: west.get(ONE) == tenant(name), "west has it")  # type: ignore[misc]
+            await until(lambda name=name: west.get(ONE) == tenant(name), "west has it")  # type: ignore[misc, arg-type]
             before = mark(east)
             west.writer.put(TWO, tenant(name))
-            await until(lambda name=name: east.get(TWO) == tenant(name), "and back")  # type: ignore[misc]
+            await until(lambda name=name: east.get(TWO) == tenant(name), "and back")  # type: ignore[misc, arg-type]
             await until(lambda before=before: mark(east) > before, "a mark is set")  # type: ignore[misc]
             await marked(east)
         assert Forgetful.tried > 2

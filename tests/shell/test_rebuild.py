@@ -134,7 +134,7 @@ async def test_two_rebuilds_at_once_wait_for_a_person_and_then_agree(make_site: 
     _forget(west)
     async with east.running(), west.running():
         for site in (east, west):
-            await until(lambda site=site: _is_waiting(site), "it says so")  # type: ignore[misc]
+            await until(lambda site=site: _is_waiting(site), "it says so")  # type: ignore[misc, arg-type]
         assert not east.status().identity.first_scan_done
         answer = await east.do("rebuild", alone="true")
         assert "baseline" in answer.answer

@@ -339,7 +339,7 @@ async def test_the_pair_of_one_region_is_rotated_without_a_gap(make_site: MakeSi
         for name in ("north", "west"):
             site = group.sites[name]
             await until(
-                lambda site=site: pair("new").public.id in {each["key_id"] for each in site.report()["peers"]},  # type: ignore[misc]
+                lambda site=site: pair("new").public.id in {each["key_id"] for each in site.report()["peers"]},  # type: ignore[misc, arg-type]
                 "the others have heard it",
             )
         for name in REGIONS:  # 3: the old half is taken away

@@ -50,7 +50,7 @@ async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
         west.writer.put(path_of("later"), tenant("honest"))
         await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on")
         for site in regions:
-            await until(lambda site=site: "conflicts-full" in site.conditions(), "it is told")  # type: ignore[misc]
+            await until(lambda site=site: "conflicts-full" in site.conditions(), "it is told")  # type: ignore[misc, arg-type]
         await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read")
         kept = east.ask(lambda views: [row.value_bytes or 0 for row in views.conflicts(1_000)])
         assert 0 < sum(kept) <= 200_000
@@ -111,7 +111,7 @@ async def test_a_flood_of_values_that_the_store_refuses_takes_no_more_room_than_
         west.writer.put(path_of("later"), tenant("honest", LARGE))
         await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read")
         for site in regions:
-            await until(lambda site=site: "values-full" in site.conditions(), "it is told")  # type: ignore[misc]
+            await until(lambda site=site: "values-full" in site.conditions(), "it is told")  # type: ignore[misc, arg-type]
         await until(lambda: east.get(path_of("later")) == tenant("honest", LARGE), "what is small enough arrives")
         assert east.status().counts.due <= 4
         await until(lambda: east.report()["tally"].get("refused.values-full", 0) >= 8, "each is counted")

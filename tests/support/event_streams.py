@@ -298,6 +298,15 @@ class SocketClient:
         """Wait until it has begun."""
         while not self.parser.last_id:
             await self.more()
+            assert not self.ended
+
+    async def heartbeat(self) -> list[SentEvent]:
+        """Read up to the next comment."""
+        before, found = self.parser.comments, list[SentEvent]()
+        while self.parser.comments == before:
+            found += await self.more()
+            assert not self.ended
+        return found
 
     async def until_number(self, number: int) -> list[SentEvent]:
         """All that comes up to that event."""

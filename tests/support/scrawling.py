@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-import pulsar
-
+from deploy.lab.client import patient_client
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import set_link
 from syncer.bus.pulsar.client import NativeSchema
@@ -29,7 +28,7 @@ def scrawl(bus_file: Path, region: str, payload: bytes, kept: bytes = b'{"syncer
 
 def publish_on_topic(service_url: str, topic: str, *messages: Outgoing) -> None:
     """Publish messages as they are, in order, beside every daemon."""
-    client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(service_url)
     try:
         producer = client.create_producer(topic, schema=NativeSchema())
         for message in messages:
@@ -40,7 +39,7 @@ def publish_on_topic(service_url: str, topic: str, *messages: Outgoing) -> None:
 
 def scrawl_on_topic(service_url: str, topic: str, payload: bytes, **properties: bytes) -> None:
     """Publish such a message. The client's C++ half takes bytes where its Python half says texts."""
-    client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    client = patient_client(service_url)
     raw: dict[Any, Any] = {"syncer.v": NO_TEXT, NO_TEXT: b"1", **properties}
     try:
         producer = client.create_producer(topic, schema=NativeSchema())

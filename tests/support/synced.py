@@ -15,6 +15,7 @@ import pulsar
 from kazoo.client import KazooClient
 
 from deploy.lab import rest
+from deploy.lab.client import patient_client
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from syncer.bus.limits import MAX_MESSAGE_BYTES
@@ -149,7 +150,7 @@ class Synced:
     def publish_natively(self, path: MetaPath, value: dict[str, object], *, source: str, at_ms: int) -> None:
         """Put an event on the topic as the synchronizer of a third cluster's brokers would."""
         event = NativeEvent(path, json.dumps(value).encode(), source, NativeType.MODIFIED, at_ms)
-        client = pulsar.Client(self.east.cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client = patient_client(self.east.cluster.service_url)
         try:
             producer = client.create_producer(self.topic, schema=NativeSchema(), batching_enabled=False)
             producer.send(encode_native(event))
@@ -158,7 +159,7 @@ class Synced:
 
     def messages(self, side: Side) -> list[Message]:
         """All that a cluster keeps of the topic, acknowledged or not, in its order."""
-        client = pulsar.Client(side.cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        client = patient_client(side.cluster.service_url)
         try:
             reader, found = client.create_reader(self.topic, pulsar.MessageId.earliest), list[Message]()
             while reader.has_message_available():

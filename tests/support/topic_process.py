@@ -74,7 +74,7 @@ class Process:
         bounds: SourceBounds = BOUNDS,
         database: str = "d",
     ) -> None:
-        self.plain = BreakingStore(SqliteConfig(path=file, timeout=timedelta(seconds=5)))
+        self.plain = BreakingStore(SqliteConfig(path=file, timeout=timedelta(seconds=60)))
         self.source = SystemTopics(["acme/*"], self.plain, MemoryTopicLogs(cluster), bounds)
         self.store: SystemTopicStore = with_system_topics(self.plain, self.source, REGION, writes=writes)
         self.fence = Fence(number=0, database_id=database, generation=1, store_id="s")

@@ -11,6 +11,7 @@ from api.admission import RefusedAttempt
 from syncer.attempts import MOST_WAITING, AttemptTrail
 from syncer.errors import StateUnavailable
 from syncer.state.contract.operations import Asked
+from syncer.waiting import WAIT_S
 
 
 class Database:
@@ -35,7 +36,7 @@ def attempt(number: int, credential: str = "") -> RefusedAttempt:
 
 
 async def written(trail: AttemptTrail, database: Database, count: int) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(trail.run)
             while len(database.rows) < count:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from syncer.waiting import WAIT_S
 from tests.suites import REPOSITORY, Suite, load
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -42,7 +43,7 @@ MARKERS = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
 def tracked() -> tuple[Path, ...]:
     """List the files of the repository that exist."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=30
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=WAIT_S
     )
     return tuple(path for name in listed.stdout.split("\0") if name and (path := REPOSITORY / name).is_file())
 
@@ -229,7 +230,13 @@ def test_the_makefile_has_what_people_look_for() -> None:
     wanted = "help setup servers demo demo-pulsar check test test-all test-long bench docs lock fmt wheel clean"
     assert set(wanted.split()) <= set(targets())
     listed = subprocess.run(
-        ["make", "-s"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=30, env=outer_environment()
+        ["make", "-s"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=WAIT_S,
+        env=outer_environment(),
     ).stdout
     assert {line.split()[0] for line in listed.splitlines()} == set(targets())
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import pulsar
 
+from deploy.lab.client import patient_client
 from deploy.lab.traffic.account import TrafficAccount, take_account
 from deploy.lab.traffic.loads import TopicLoad
 from deploy.lab.traffic.perf import PerfProducer
@@ -144,7 +145,7 @@ class Clients:
 
     def _client(self, url: str) -> pulsar.Client:
         log = self._log
-        return pulsar.Client(
+        return patient_client(
             url,
             logger=pulsar.FileLogger(pulsar.LoggerLevel.Info, str(log)) if log else _ERRORS,
             tls_trust_certs_file_path=None if self._trust is None else str(self._trust),

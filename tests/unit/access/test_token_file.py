@@ -14,6 +14,7 @@ from syncer.access import token_file, tokens
 from syncer.access.roles import AccessRole
 from syncer.access.tokens import ID_BYTES, SECRET_BYTES, RightsFile
 from syncer.errors import PreconditionFailed, RightsUnreadable
+from syncer.waiting import WAIT_S
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -105,7 +106,7 @@ def test_many_at_once_lose_nothing(path: Path) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(30)
+        each.join(WAIT_S)
     assert {each.name for each in token_file.read(path).rights.tokens} == {f"name-{number}" for number in range(12)}
 
 

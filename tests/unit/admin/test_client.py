@@ -18,6 +18,7 @@ from syncer.admin.auth import CertificateAuth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.calls import AdminRefused
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.errors import AdminError, AdminUnreachable, ConfigError
+from syncer.waiting import WAIT_S
 from tests.support.admin_server import Asked, serving
 
 pytestmark = pytest.mark.anyio
@@ -74,15 +75,15 @@ async def test_closing_ends_a_call_that_is_under_way_and_asks_nothing_again() ->
 
     def answer(_: Asked) -> tuple[int, str]:
         asked.set()
-        answering.wait(30)
+        answering.wait(WAIT_S)
         return 200, "[]"
 
     with serving(answer) as url:
         admin = AdminClient(AdminSettings(url=url))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_S):
                 call = asyncio.create_task(admin.get(path))
-                await asyncio.to_thread(asked.wait, 20)
+                await asyncio.to_thread(asked.wait, WAIT_S)
                 await admin.close()
                 with pytest.raises(AdminUnreachable, match=f"GET {url}{path}: the client was closed") as caught:
                     await call

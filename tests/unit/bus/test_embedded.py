@@ -13,6 +13,7 @@ import pytest
 from syncer.bus.contract import Role
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig, set_link, sweep
 from syncer.errors import BusUnavailable
+from syncer.waiting import WAIT_S
 from tests.contract.bus_suite import message, numbers, opened, take, until_role
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +97,7 @@ async def test_a_daemon_whose_lease_was_taken_gets_and_acknowledges_nothing_more
         await until_role(bus, Role.ACTIVE)
         await bus.publish([message(1)])
         deliveries = bus.receive()
-        with anyio.fail_after(10):
+        with anyio.fail_after(WAIT_S):
             delivery = await anext(deliveries)
         with closing(sqlite3.connect(tmp_path / "bus.sqlite")) as db, db:
             db.execute("UPDATE region SET owner = 'another'")

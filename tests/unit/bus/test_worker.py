@@ -11,6 +11,7 @@ from syncer.bus.contract import Role
 from syncer.bus.feed import RoleFeed
 from syncer.bus.worker import MAX_JOBS, ClientThread
 from syncer.errors import BusUnavailable
+from syncer.waiting import WAIT_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -20,16 +21,16 @@ async def test_jobs_run_in_order_on_one_thread_and_answer() -> None:
     thread.start()
     seen: list[int] = []
     for number in range(5):
-        await thread.call(lambda number=number: seen.append(number), timeout_s=5)  # type: ignore[misc]  # bound now
+        await thread.call(lambda number=number: seen.append(number), timeout_s=WAIT_S)  # type: ignore[misc]  # bound now
     assert seen == list(range(5))
-    assert await thread.call(lambda: threading.current_thread().name, timeout_s=5) == "worker under test"
+    assert await thread.call(lambda: threading.current_thread().name, timeout_s=WAIT_S) == "worker under test"
     with pytest.raises(ZeroDivisionError):
-        await thread.call(lambda: 1 // 0, timeout_s=5)
+        await thread.call(lambda: 1 // 0, timeout_s=WAIT_S)
     await thread.stop(lambda: seen.append(99))
     assert seen[-1] == 99
     assert not thread.alive
     with pytest.raises(BusUnavailable, match="is closed"):
-        await thread.call(lambda: None, timeout_s=5)
+        await thread.call(lambda: None, timeout_s=WAIT_S)
     await thread.stop()
 
 
@@ -41,17 +42,17 @@ async def test_deadline_bound_and_end_refuse_clearly() -> None:
 
     async def call(timeout_s: float) -> None:
         with pytest.raises(BusUnavailable) as caught:
-            await thread.call(lambda: gate.wait(20), timeout_s=timeout_s)
+            await thread.call(lambda: gate.wait(WAIT_S), timeout_s=timeout_s)
         refused.append(caught.value.message)
 
     await call(0.05)
     assert refused.pop() == "worker under test did not answer within 0.05 s"
     async with anyio.create_task_group() as tasks:
         for _ in range(MAX_JOBS):
-            tasks.start_soon(call, 20)
+            tasks.start_soon(call, WAIT_S)
         await anyio.wait_all_tasks_blocked()
         with pytest.raises(BusUnavailable, match=f"has {MAX_JOBS} calls waiting"):
-            await thread.call(lambda: None, timeout_s=1)
+            await thread.call(lambda: None, timeout_s=WAIT_S)
         tasks.start_soon(thread.stop)
         await anyio.wait_all_tasks_blocked()
         gate.set()
@@ -73,9 +74,7 @@ async def test_rounds_go_on_after_an_error() -> None:
 
     thread = ClientThread("worker under test", one)
     thread.start()
-    with anyio.fail_after(10):
-        while not third.is_set():  # noqa: ASYNC110 - a thread sets it
-            await anyio.sleep(0.01)
+    await until(third.is_set, "a third round")
     await thread.stop()
 
 
@@ -107,6 +106,6 @@ async def test_no_round_follows_the_last_job() -> None:
 
         thread = ClientThread("worker under test", round_)
         thread.start()
-        assert await anyio.to_thread.run_sync(began.wait, 5)
+        assert await anyio.to_thread.run_sync(began.wait, WAIT_S)
         await thread.stop(lambda seen=seen: seen.append("last"))  # type: ignore[misc]  # bound now
         assert seen[-1] == "last", "what it closed would be used again"

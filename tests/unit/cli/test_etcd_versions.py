@@ -9,6 +9,7 @@ from typing import Any
 from syncer.cli.etcd_versions import etcd_warnings
 from syncer.config.model import Config
 from syncer.documents.configuration import DependencyDocument
+from syncer.waiting import WAIT_S
 from tests.support.admin_server import Asked, serving
 
 ADMIN = DependencyDocument(name="admin", ok=True, cause="", hint="")
@@ -38,22 +39,22 @@ def broker(version: str) -> Iterator[str]:
 
 def test_brokers_at_the_end_are_named() -> None:
     with broker("4.2.4") as url:
-        (said,) = etcd_warnings(config(url), [ADMIN], timeout_s=10)
+        (said,) = etcd_warnings(config(url), [ADMIN], timeout_s=WAIT_S)
     assert "Pulsar 4.2.4" in said
     assert said.endswith("(etcd-ends)")
 
 
 def test_older_brokers_and_other_stores_are_no_matter() -> None:
     with broker("4.0.8") as url:
-        assert etcd_warnings(config(url), [ADMIN], timeout_s=10) == []
-        assert etcd_warnings(config(url, "sqlite"), [ADMIN], timeout_s=10) == []
+        assert etcd_warnings(config(url), [ADMIN], timeout_s=WAIT_S) == []
+        assert etcd_warnings(config(url, "sqlite"), [ADMIN], timeout_s=WAIT_S) == []
 
 
 def test_where_nobody_can_be_asked_that_is_said() -> None:
-    (said,) = etcd_warnings(config(None), [], timeout_s=10)
+    (said,) = etcd_warnings(config(None), [], timeout_s=WAIT_S)
     assert "no [admin] is configured" in said
     silent = ADMIN.model_copy(update={"ok": False})
-    (said,) = etcd_warnings(config("http://127.0.0.1:1"), [silent], timeout_s=10)
+    (said,) = etcd_warnings(config("http://127.0.0.1:1"), [silent], timeout_s=WAIT_S)
     assert "does not answer" in said
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from syncer.dispositions import ExitCode
+from syncer.waiting import WAIT_S
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 UNITS = REPOSITORY / "deploy" / "systemd"
@@ -33,7 +34,7 @@ def systemd_analyze() -> str:
 
 
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=WAIT_S, check=False)
 
 
 def settings(unit: Path) -> dict[str, dict[str, str]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S
+
 _PROGRAM = """
 import os, sqlite3, sys
 from pathlib import Path
@@ -50,7 +52,7 @@ def test_a_database_cannot_grow_on_a_full_disk(tmp_path: Path, how: str) -> None
         cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from syncer.waiting import WAIT_S
 from tests.faults.record import Record
 from tests.faults.writer import Load, Outsider
-
-DEADLINE_S = 20.0
 
 
 class Counting(Outsider):
@@ -32,7 +31,7 @@ class Counting(Outsider):
 
     def _once(self) -> None:
         self.begun.release()
-        assert self.may_end.acquire(timeout=DEADLINE_S)
+        assert self.may_end.acquire(timeout=WAIT_S)
         self.done += 1
 
 
@@ -48,20 +47,20 @@ def load(tmp_path: Path) -> Iterator[Load]:
 def test_it_works_while_the_load_goes_on_and_rests_in_between(load: Load) -> None:
     worker = Counting(load)
     worker.start()
-    assert worker.idle.wait(DEADLINE_S), "nothing is begun before the load goes on"
+    assert worker.idle.wait(WAIT_S), "nothing is begun before the load goes on"
     load.go_on()
-    assert worker.begun.acquire(timeout=DEADLINE_S)
+    assert worker.begun.acquire(timeout=WAIT_S)
     load.pause()
     assert not worker.idle.is_set(), "it is in the middle of something"
     worker.may_end.release()
-    assert worker.idle.wait(DEADLINE_S)
+    assert worker.idle.wait(WAIT_S)
     assert worker.done == 1
     assert not worker.begun.acquire(blocking=False)
     load.go_on()
-    assert worker.begun.acquire(timeout=DEADLINE_S)
+    assert worker.begun.acquire(timeout=WAIT_S)
     load.end()
     worker.may_end.release()
-    worker.join(DEADLINE_S)
+    worker.join(WAIT_S)
     assert (worker.is_alive(), worker.done, worker.let_go, worker.idle.is_set()) == (False, 2, True, True)
 
 
@@ -75,5 +74,5 @@ def test_one_that_fails_does_not_hold_up_those_who_wait_for_it(load: Load, monke
     worker = Failing(load)
     worker.start()
     load.go_on()
-    worker.join(DEADLINE_S)
+    worker.join(WAIT_S)
     assert (worker.is_alive(), worker.idle.is_set()) == (False, True)

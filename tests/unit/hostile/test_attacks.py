@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from docs.pages import PARTS, commands
+from syncer.waiting import WAIT_S
 from tests.hostile.__main__ import STAGES
 from tests.hostile.attack import Attack, Topic, Who
 from tests.hostile.attacks import ATTACKS
@@ -27,7 +28,7 @@ ATTACK = re.compile(r"\*([^*]+)\*")
 def names_of_tests() -> set[str]:
     """Every test function, and every file and directory of tests."""
     listed = subprocess.run(
-        ["git", "ls-files", "tests"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=30
+        ["git", "ls-files", "tests"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=WAIT_S
     ).stdout.split()
     functions = {
         name
@@ -92,5 +93,5 @@ def test_a_line_tells_who_did_what_and_the_last_one_is_counted() -> None:
 
 def test_nothing_played_is_no_success() -> None:
     command = [sys.executable, "-m", "tests.hostile", "--only", "an attack that nobody has made"]
-    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert (ended.returncode, ended.stdout) == (1, "0 passed, 0 failed\n")

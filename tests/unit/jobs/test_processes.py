@@ -6,9 +6,9 @@ import signal
 import socket
 from pathlib import Path
 
-from deploy.lab.waiting import wait_for
 from syncer.jobs.processes import RunFiles
 from syncer.jobs.queue import ProcessState
+from syncer.waiting import WAIT_S, wait_until
 
 
 def test_a_job_keeps_no_connection_of_its_daemon_open(tmp_path: Path) -> None:
@@ -20,13 +20,13 @@ def test_a_job_keeps_no_connection_of_its_daemon_open(tmp_path: Path) -> None:
     try:
         with peer:
             with ours:
-                files.begin((("sleep", "60"),))
-                assert wait_for(lambda: files.process() is not None, deadline_s=10) is not None
-            peer.settimeout(5)
+                files.begin((("sleep", "600"),))
+                wait_until(lambda: files.process() is not None, "it has begun")
+            peer.settimeout(WAIT_S)
             assert peer.recv(1) == b"", "the connection is closed"
             seen = files.look()
             assert seen is not None
             assert seen.process is ProcessState.ALIVE
     finally:
         files.signal(signal.SIGKILL)
-        assert wait_for(lambda: (seen := files.look()) is None or seen.process is not ProcessState.ALIVE, deadline_s=10)
+        wait_until(lambda: (seen := files.look()) is None or seen.process is not ProcessState.ALIVE, "it has ended")

@@ -6,8 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +30,9 @@ from syncer.state.contract.jobs import JobKind, JobRow, JobState
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.state.sql.work.job_board import JobBoard
+from syncer.waiting import wait_until
 from tests.unit.state.test_contract import EAST
 
-DEADLINE_S = 30.0
 T0 = 1_700_000_000_000
 SAYS = 'import sys; print(\'{"phase": "read", "rows": 7, "rate": 3.5, "eta_s": 2.0}\', flush=True)'
 WAITS = f"{SAYS}; import time; time.sleep(600)"
@@ -62,7 +61,7 @@ def work(tmp_path: Path) -> Iterator[Path]:
             pid = int(file.read_text().split()[0])
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
-            until(lambda pid=pid: not alive(pid))  # type: ignore[misc]  # bound now
+            wait_until(lambda pid=pid: not alive(pid), "it has ended")  # type: ignore[misc]  # bound now
 
 
 @pytest.fixture
@@ -146,13 +145,6 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.02)
-
-
 def looked(made: JobRunner) -> bool:
     made.look()
     return True
@@ -165,7 +157,7 @@ def ended(made: JobRunner) -> dict[str, Any]:
         made.look()
         return not made.report()["running"]
 
-    until(over)
+    wait_until(over, "the job is over")
     made.look()
     return dict(made.report())
 
@@ -194,7 +186,7 @@ def test_a_job_is_begun_watched_and_noted(work: Path, clock: Clock, runners: Run
 def test_progress_is_told_while_it_runs(work: Path, clock: Clock, runners: Runners) -> None:
     made = runners.make(work, WAITS)
     made.look()
-    until(lambda: made.report()["rows"] == 7)
+    wait_until(lambda: made.report()["rows"] == 7, "its progress is read")
     found = made.report()
     assert (found["phase"], found["rate"], found["eta_s"]) == ("read", 3.5, 2.0)
     made.look()
@@ -241,19 +233,19 @@ def test_a_job_that_takes_too_long_is_stopped_with_all_that_it_started(
 ) -> None:
     made = runners.make(work, WAITS, limit_ms=60_000)
     made.look()
-    until(lambda: made.report()["rows"] == 7)
+    wait_until(lambda: made.report()["rows"] == 7, "its progress is read")
     pid = int(file(work, "process").read_text().split()[0])
     clock.now += 61_000
     found = ended(made)
     assert "longer than 60 s" in found["trouble"]
-    until(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid), "it has ended")
 
 
 def test_a_job_that_does_not_listen_is_killed(work: Path, clock: Clock, runners: Runners) -> None:
     deaf = f"import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(os.getpid()); {WAITS}"
     made = runners.make(work, deaf, limit_ms=60_000)
     made.look()
-    until(lambda: made.report()["rows"] == 7)
+    wait_until(lambda: made.report()["rows"] == 7, "its progress is read")
     pid = int(file(work, "progress").read_text().split()[0])
     clock.now += 61_000
     made.look()
@@ -261,24 +253,24 @@ def test_a_job_that_does_not_listen_is_killed(work: Path, clock: Clock, runners:
     clock.now += 16_000
     found = ended(made)
     assert "longer than 60 s" in found["trouble"]
-    until(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid), "it has ended")
 
 
 def test_what_a_vanished_job_has_left_behind_is_ended(work: Path, clock: Clock, runners: Runners) -> None:
     made = runners.make(work, f"import os; print(os.getpid()); {WAITS}")
     made.look()
-    until(lambda: made.report()["rows"] == 7)
+    wait_until(lambda: made.report()["rows"] == 7, "its progress is read")
     left = int(file(work, "progress").read_text().split()[0])
     os.kill(int(file(work, "process").read_text().split()[0]), signal.SIGKILL)
     assert "vanished" in ended(made)["trouble"]
-    until(lambda: not alive(left))
+    wait_until(lambda: not alive(left), "it has ended")
 
 
 def test_another_daemon_finds_the_job_and_its_result(work: Path, runners: Runners) -> None:
     runners.make(work, WAITS).look()
     again = runners.make(work, "1/0")
     again.look()
-    until(lambda: again.report()["rows"] == 7)
+    wait_until(lambda: again.report()["rows"] == 7, "its progress is read")
     again.look()
     assert again.report()["running"], "it is not begun again"
     pid = int(file(work, "process").read_text().split()[0])
@@ -286,7 +278,7 @@ def test_another_daemon_finds_the_job_and_its_result(work: Path, runners: Runner
     assert "vanished" in ended(again)["trouble"]
     number = runners.ask()
     runners.make(work, "print('{\"id\": 7}')", scheduled=False).look()
-    until(lambda: list(work.glob("*/exit")))  # its daemon is gone by then
+    wait_until(lambda: list(work.glob("*/exit")), "it has exited")  # its daemon is gone by then
     runners.make(work, "1/0", scheduled=False).look()
     assert (runners.job(number).state, runners.job(number).output) == (JobState.SUCCEEDED, {"id": 7})
 
@@ -295,7 +287,7 @@ def test_a_standby_tells_the_end_of_what_runs_on_its_machine(work: Path, runners
     """The role went to another machine meanwhile: there nobody sees the process, and nobody begins another job."""
     first, second = runners.ask(), runners.ask()
     runners.make(work, WAITS, scheduled=False).look()
-    until(lambda: list(work.glob("*/process")))
+    wait_until(lambda: list(work.glob("*/process")), "it has begun")
     runners.present("h1", 1)
     standby = runners.make(work, "1/0", scheduled=False, active=False)
     other = runners.make(work.with_name("elsewhere"), SAYS, scheduled=False, host="h2", pid=2)
@@ -303,9 +295,9 @@ def test_a_standby_tells_the_end_of_what_runs_on_its_machine(work: Path, runners
         each.look()
     assert (runners.job(first).state, runners.job(second).state) == (JobState.RUNNING, JobState.QUEUED)
     runners.cancel(first)
-    until(lambda: looked(standby) and runners.job(first).over)
+    wait_until(lambda: looked(standby) and runners.job(first).over, "the job is over")
     assert (runners.job(first).state, runners.job(first).detail) == (JobState.CANCELLED, "cancelled by ben")
-    until(lambda: looked(other) and runners.job(second).over)
+    wait_until(lambda: looked(other) and runners.job(second).over, "the job is over")
     assert (runners.job(second).state, runners.job(second).host) == (JobState.SUCCEEDED, "h2")
 
 
@@ -322,12 +314,12 @@ def test_a_job_whose_machine_has_gone_is_lost_and_the_next_one_begins(
     other.look()
     assert runners.job(first).state is JobState.LOST
     assert "the daemon of h1 that began it is not there any more" in runners.job(first).detail
-    until(lambda: looked(other) and runners.job(second).over)
+    wait_until(lambda: looked(other) and runners.job(second).over, "the job is over")
     pid = int(file(work, "process").read_text().split()[0])
     back = runners.make(work, "1/0", scheduled=False, active=False)
     clock.now += GRACE_MS + 1_000  # what still lives there when its daemon comes back is ended
-    until(lambda: looked(back) and not alive(pid))
-    until(lambda: looked(back) and not list(work.iterdir()))
+    wait_until(lambda: looked(back) and not alive(pid), "what still lived is ended")
+    wait_until(lambda: looked(back) and not list(work.iterdir()), "nothing is left")
     assert runners.job(first).state is JobState.LOST
 
 
@@ -339,7 +331,7 @@ def test_jobs_run_one_at_a_time_in_the_order_of_asking_and_keep_what_they_say(wo
     assert made.counts == {"queued": 0, "running": 0}
     made.look()
     assert made.counts == {"queued": 2, "running": 1}
-    until(lambda: looked(made) and runners.job(numbers[-1]).over)
+    wait_until(lambda: looked(made) and runners.job(numbers[-1]).over, "the job is over")
     took = [runners.job(number) for number in numbers]
     assert [job.state for job in took] == [JobState.FAILED, JobState.SUCCEEDED, JobState.FAILED]
     assert took[1].output == {"paths": 2}, "3: something differs"
@@ -353,7 +345,7 @@ def test_of_a_comparison_too_long_to_keep_its_exit_status_says_whether_something
     number = runners.ask(JobKind.DIFF)
     code = f'print(\'{{"paths": "\' + "x" * {OUTPUT_BYTES} + \'"}}\'); raise SystemExit({status})'
     made = runners.make(work, code, scheduled=False)
-    until(lambda: looked(made) and runners.job(number).over)
+    wait_until(lambda: looked(made) and runners.job(number).over, "the job is over")
     assert (runners.job(number).state, runners.job(number).output) == (JobState.SUCCEEDED, {"different": different})
 
 
@@ -383,7 +375,7 @@ def test_what_was_cut_short_between_its_directory_and_its_process_is_begun_again
             runners.make(work, SAYS, scheduled=False).look()
     again = runners.make(work, SAYS, scheduled=False)
     clock.now += PATIENCE_MS + 1
-    until(lambda: looked(again) and runners.job(number).over)
+    wait_until(lambda: looked(again) and runners.job(number).over, "the job is over")
     assert (runners.job(number).state, runners.job(number).attempts) == (JobState.SUCCEEDED, 2)
 
 
@@ -408,11 +400,11 @@ def test_a_job_that_an_earlier_version_has_begun_is_watched_to_its_end(
     pid = os.posix_spawn(
         "/bin/sh", ["sh", "-c", script_of(work, [[sys.executable, "-c", WAITS]])], os.environ, setsid=True
     )
-    until((work / "process").exists)
+    wait_until((work / "process").exists, "it goes on")
     runners.make(work, "1/0", active=False).look()
     made = runners.make(work, "1/0")
     made.look()
-    until(lambda: made.report()["rows"] == 7)
+    wait_until(lambda: made.report()["rows"] == 7, "its progress is read")
     assert (made.report()["running"], made.report()["began_at_ms"]) == (True, T0 - 5_000)
     assert alive(pid)
     clock.now += 10
@@ -453,7 +445,7 @@ async def test_a_place_that_cannot_be_used_is_trouble_and_not_the_end(
     made = runners.make(tmp_path / "file" / "job", SAYS)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.run)
-        await anyio.to_thread.run_sync(until, lambda: made.report()["trouble"])
+        await anyio.to_thread.run_sync(wait_until, lambda: made.report()["trouble"], "it is told")
         tasks.cancel_scope.cancel()
 
 

@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(file: Path) -> AsyncIterator[MetadataStore]:
-    found = mapped(SqliteStore(SqliteConfig(path=file, timeout=timedelta(seconds=1))), NAMES)
+    found = mapped(SqliteStore(SqliteConfig(path=file, timeout=timedelta(seconds=60))), NAMES)
     await found.open()
     yield found
     await found.close()
@@ -90,7 +90,7 @@ async def test_scans_and_watches_tell_the_groups_paths(file: Path, store: Metada
 
 
 async def test_names_alone_are_renamed_where_a_store_tells_them(file: Path) -> None:
-    plain = TellingStore(SqliteConfig(path=file, timeout=timedelta(seconds=1)))
+    plain = TellingStore(SqliteConfig(path=file, timeout=timedelta(seconds=60)))
     assert mapped(plain, ClusterNames({})) is plain
     found = mapped(plain, NAMES)
     assert isinstance(found, TellsNames)

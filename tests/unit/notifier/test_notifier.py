@@ -13,6 +13,7 @@ from syncer.config import Config
 from syncer.errors import StateUnavailable
 from syncer.notifier import notifier as module
 from syncer.notifier.notifier import Notifier
+from syncer.waiting import WAIT_S
 
 TABLES: dict[str, Any] = {
     "region": "east",
@@ -28,7 +29,7 @@ def made(**tables: Any) -> Notifier:
 
 
 async def test_where_nobody_is_to_be_told_nothing_is_looked_at() -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(WAIT_S):
         await made(notify={"log": False}).run()
 
 
@@ -50,7 +51,7 @@ async def test_what_goes_wrong_is_told_in_the_log_and_tried_again(
 
     monkeypatch.setattr(notifier, "_look", fail)
     monkeypatch.setattr(module, "TROUBLED_S", 0.01)
-    with capture_logs() as logs, anyio.move_on_after(5):
+    with capture_logs() as logs, anyio.fail_after(WAIT_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(notifier.run)
             await enough.wait()

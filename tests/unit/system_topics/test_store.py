@@ -27,6 +27,7 @@ from syncer.stores.contract import (
 from syncer.stores.sqlite import OutsideWriter
 from syncer.system_topics.policies import key_of
 from syncer.system_topics.store import SystemTopicStore
+from syncer.waiting import WAIT_S, until
 from tests.support.topic_logs import TopicCluster, lost_answer
 from tests.support.topic_process import (
     BASE,
@@ -113,16 +114,16 @@ class Watch:
 
     async def until(self, path: MetaPath) -> None:
         """Wait until a path is told."""
-        async with asyncio.timeout(10):
-            while not any(isinstance(each, Changed) and path in each.paths for each in self.signals):  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
+        await until(
+            lambda: any(isinstance(each, Changed) and path in each.paths for each in self.signals),
+            f"{path} is told",
+            shown=lambda: self.signals,
+        )
         self.signals.clear()
 
     async def armed(self) -> None:
         """Wait until it is armed."""
-        async with asyncio.timeout(10):
-            while Armed() not in self.signals:  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
+        await until(lambda: Armed() in self.signals, "the watch is armed")
 
     async def end(self) -> None:
         """End it."""
@@ -143,9 +144,7 @@ async def test_a_watch_tells_of_both(start: Start, cluster: TopicCluster, file: 
     OutsideWriter(file).delete(SPACE)
     await watch.until(PATH)  # it went with its namespace
     process.source.notices.gap("a test")
-    async with asyncio.timeout(10):
-        while Gap("a test") not in watch.signals or Armed() not in watch.signals:  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
+    await until(lambda: Gap("a test") in watch.signals and Armed() in watch.signals, "a gap, and armed again")
     await watch.end()
 
 
@@ -225,15 +224,22 @@ async def test_brokers_that_went_over_to_the_store_go_on_where_a_topic_is(start:
     assert "acme/free" not in cluster.messages
 
 
+async def turns() -> None:
+    """Let every task of the loop that can go on do so, many times: one that is busy with nothing is seen."""
+    for _ in range(500):
+        await asyncio.sleep(0)
+
+
 async def test_notices_that_cannot_be_told_yet_wait_until_the_watch_is_armed(
     start: Start, cluster: TopicCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store that does not arm for long leaves nobody busy with what waits."""
     process = await start()
-    arms, looked = asyncio.Event(), 0
+    arms, asked, looked = asyncio.Event(), asyncio.Event(), 0
     watch, wait = process.plain.watch, asyncio.wait
 
     async def late(prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
+        asked.set()
         await arms.wait()
         async for signal in watch(prefixes):
             yield signal
@@ -245,10 +251,11 @@ async def test_notices_that_cannot_be_told_yet_wait_until_the_watch_is_armed(
 
     monkeypatch.setattr(process.plain, "watch", late)
     watching = Watch(process.store)
-    await asyncio.sleep(0.02)
+    await asyncio.wait_for(asked.wait(), WAIT_S)
+    await turns()
     monkeypatch.setattr(asyncio, "wait", counted)
     process.source.notices.notify((PATH,))
-    await asyncio.sleep(0.05)
+    await turns()
     assert looked == 0
     arms.set()
     await watching.until(PATH)

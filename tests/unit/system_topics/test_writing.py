@@ -19,6 +19,7 @@ from syncer.stores.contract import (
 )
 from syncer.stores.sqlite import OutsideWriter
 from syncer.system_topics.policies import key_of
+from syncer.waiting import WAIT_S
 from tests.support.topic_logs import Died, MemoryTopicLog, TopicCluster, death, lost_answer, nothing
 from tests.support.topic_process import (
     BASE,
@@ -248,17 +249,18 @@ async def test_a_reading_that_began_before_a_write_failed_does_not_hide_its_reco
     process = await start()
     cluster.edit(PATH, ONE)
     await process.value()
-    read, gate = process.plain.read, asyncio.Event()
+    read, came, gate = process.plain.read, asyncio.Event(), asyncio.Event()
 
     async def late(paths: Sequence[MetaPath]) -> Mapping[MetaPath, Entry | None]:
         found = await read(paths)
+        came.set()
         await gate.wait()
         return found
 
     with monkeypatch.context() as patch:
         patch.setattr(process.plain, "read", late)
         reading = asyncio.create_task(process.store.read([FENCE]))
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(came.wait(), WAIT_S)
     cluster.hooks["appended"] = [lambda: lost_answer("appended")]
     with pytest.raises(StoreUnavailable):
         await process.put(TWO)
@@ -313,18 +315,21 @@ async def test_what_was_read_for_somebody_who_has_gone_is_read_again(
     """A reading is given up after its messages were taken from the client: none of them is missed."""
     process = await start()
     await process.put(ONE)
-    read_on, gone = MemoryTopicLog.read_on, asyncio.Event()
+    read_on, taken = MemoryTopicLog.read_on, asyncio.Event()
 
     async def taken_in_vain(log: MemoryTopicLog) -> object:
-        found = await read_on(log)
-        await gone.wait()
-        return found
+        await read_on(log)
+        taken.set()
+        return await asyncio.Event().wait()
 
     cluster.edit(PATH, TWO)
     with monkeypatch.context() as patch:
         patch.setattr(MemoryTopicLog, "read_on", taken_in_vain)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(process.value(), 0.05)
+        reading = asyncio.create_task(process.value())
+        await asyncio.wait_for(taken.wait(), WAIT_S)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
     assert await process.value() == TWO
     assert cluster.open == 1
 

@@ -12,6 +12,7 @@ from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, LoadSo
 from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.reading.brokers import BrokerReading
 from syncer.errors import AdminDenied
+from syncer.waiting import WAIT_S
 from tests.support.load_documents import FIRST, NOW_MS
 from tests.support.load_sources import RUNTIME, TOPICS, Answer, brokers_with, client, whole_cluster
 
@@ -63,7 +64,7 @@ async def test_a_broker_that_hangs_is_waited_for_no_longer_than_said() -> None:
     gate = threading.Event()
 
     def hang() -> tuple[int, Any]:
-        gate.wait(30)
+        gate.wait(WAIT_S)
         return 200, {}
 
     with brokers_with({"/broker-stats/topics": hang}) as url:

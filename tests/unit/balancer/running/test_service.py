@@ -22,6 +22,7 @@ from syncer.operations.contract import OperationKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.memory import MemoryDatabase, MemoryState
+from syncer.waiting import WAIT_S
 from tests.support.moving_calls import MovingCalls
 from tests.support.moving_cluster import MovingCluster
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
@@ -109,7 +110,7 @@ async def served(region: Region, until: Callable[[], bool], *, observing: bool =
     service = MoveService(
         region.state, DirectThread(), Clusters(region), region.now_ms, sleep=region.sleep, observing=observing
     )
-    with anyio.fail_after(20):
+    with anyio.fail_after(WAIT_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(service.moves)
             while not until():

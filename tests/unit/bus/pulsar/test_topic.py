@@ -16,6 +16,7 @@ from syncer.admin.calls import AdminRefused
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, WantedTopic, apply_topic, plan, plan_topic
 from syncer.errors import AdminUnreachable, PreconditionFailed
+from syncer.waiting import WAIT_S
 from tests.support.admin_server import Asked, serving
 
 pytestmark = pytest.mark.anyio
@@ -177,13 +178,13 @@ async def test_a_step_that_was_not_answered_is_done_again_and_counts_as_done() -
     def answer(request: Asked) -> tuple[int, str]:
         asked.append(request)
         if len(asked) == 1:
-            again.wait(60)
+            again.wait(WAIT_S)
             return 204, ""
         again.set()
         return (409, "it exists") if request.path == asked[0].path else (204, "")
 
     with serving(answer) as url:
-        async with client(url, times_out_s=0.5) as admin:
+        async with client(url, times_out_s=3.0) as admin:
             steps = await apply_topic(NEEDED, {"east": admin})
     assert {step.state for step in steps} == {StepState.DONE}
     assert {each.path for each in asked} == {step.path for step in NEEDED}

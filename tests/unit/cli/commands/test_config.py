@@ -21,6 +21,7 @@ from syncer.cli.main import app, hoisted
 from syncer.config import load
 from syncer.config.adapters import BUSES, STORES, installed
 from syncer.documents.configuration import CheckDocument
+from syncer.waiting import WAIT_S
 from tests.support.admin_server import Asked, serving
 from tests.support.environment import without_settings
 from tests.support.logs import logging_restored
@@ -309,7 +310,7 @@ def test_version_and_completion(run: Run) -> None:
         env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT_S,
         check=True,
     )
     assert "complete -o default" in shown.stdout
@@ -326,7 +327,7 @@ def test_looking_loads_no_client_library(file: Path, tmp_path: Path) -> None:
         "heavy = ('fastapi', 'uvicorn', 'pulsar', 'kazoo', 'grpc', 'etcd3', 'httpx2', 'fastavro')\n"
         "print([name for name in heavy if name in sys.modules], result.exit_code)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT_S, check=True)
     assert done.stdout.strip() == "[] 4", "no database is there, and nothing heavy was loaded to find that out"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -32,12 +31,11 @@ def ending(state: SqlState, how: Callable[[int], JobEnd]) -> Iterator[None]:
     over = threading.Event()
 
     def work() -> None:
-        while not over.is_set():
+        while not over.wait(0.05):
             with state.transaction() as tx:
                 for job in tx.open_jobs():
                     tx.begin_job(job.id, "h1", "r1", Millis(1))
                     tx.end_job(job.id, "r1", how(job.id))
-            time.sleep(0.05)
 
     thread = threading.Thread(target=work)
     thread.start()

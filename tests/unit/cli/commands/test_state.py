@@ -42,6 +42,7 @@ from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql.database import SqlState, wall_clock
 from syncer.state.sql.presence import DaemonRole, Presence
+from syncer.waiting import WAIT_S
 from tests.property.strategies import NOW
 from tests.support.parts import parts_of
 from tests.support.region_database import (
@@ -187,7 +188,7 @@ def follow(run: Run, tmp_path: Path) -> Iterator[Callable[..., IO[str]]]:
     yield start
     for process in started:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=WAIT_S)
 
 
 def test_the_tail_follows(follow: Callable[..., IO[str]], state: SqlState) -> None:

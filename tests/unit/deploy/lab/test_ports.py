@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 from deploy.lab.ports import free_ports
+from syncer.waiting import WAIT_S
 
 ASKS = "from deploy.lab.ports import free_ports\nfor _ in range(100): print(*free_ports(2))"
 
 
 def test_processes_that_ask_at_once_never_get_the_same_port() -> None:
     asking = [subprocess.Popen([sys.executable, "-c", ASKS], stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    given = [int(port) for each in asking for port in each.communicate(timeout=60)[0].split()]
+    given = [int(port) for each in asking for port in each.communicate(timeout=WAIT_S)[0].split()]
     assert len(given) == len(set(given)) == 800
 
 

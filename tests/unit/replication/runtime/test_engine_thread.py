@@ -12,6 +12,7 @@ import pytest
 
 from syncer.errors import Fenced
 from syncer.replication.runtime.engine_thread import DriverThread
+from syncer.waiting import WAIT_S
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +30,7 @@ async def test_a_cancelled_call_is_waited_for(thread: DriverThread) -> None:
 
     def step() -> None:
         loop.call_soon_threadsafe(begun.set)
-        go_on.wait(10)
+        go_on.wait(WAIT_S)
         ended.append(True)
 
     async def caller() -> None:
@@ -54,7 +55,7 @@ async def test_the_failure_of_a_cancelled_call_is_nobody_s(thread: DriverThread)
 
     def step() -> None:
         loop.call_soon_threadsafe(begun.set)
-        go_on.wait(10)
+        go_on.wait(WAIT_S)
         raise Fenced("another one")
 
     async with anyio.create_task_group() as tasks:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from spark_snapshot.sources import throttle
-from spark_snapshot.sources.contract import PATIENCE_S
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.place import StorePlace, facts, source
 from spark_snapshot.sources.reach import Reach
@@ -24,6 +23,7 @@ from syncer.model import MetaPath
 from syncer.stores.contract import Entry
 from syncer.stores.sqlite import OutsideWriter
 from syncer.stores.sqlite.config import SqliteConfig
+from syncer.waiting import WAIT_S, wait_until
 from syncer.wanted.contract import REFUSED
 from syncer.wanted.ledgers import ledger_paths
 from tests.support.planning import resources, value
@@ -122,13 +122,12 @@ def test_a_store_that_never_rests_is_read_all_the_same(
     monkeypatch.setattr(TablesStore, "between_pages", staticmethod(behind_the_last_page))
     thread = threading.Thread(target=write)
     thread.start()
-    while not written[0]:
-        time.sleep(0.001)
+    wait_until(lambda: written[0], "the first write")
     try:
         found = read(place_of(url), Reach())
     finally:
         done.set()
-        thread.join(20)
+        thread.join(WAIT_S)
     assert found.keys() == resources("acme", topics=20).keys()
     assert json.loads(found[SPACE])["message_ttl_in_seconds"] > scanned[0] > 0, "as it was during the last round"
 
@@ -145,17 +144,18 @@ def test_a_watch_that_fails_ends_the_reading_at_once(
 ) -> None:
     del tables
     monkeypatch.setattr(TablesStore, "failure", failure)
+    monkeypatch.setattr("spark_snapshot.sources.contract.PATIENCE_S", WAIT_S)
     began = time.monotonic()
     with pytest.raises(StoreError, match=said):
         read(place_of(url), Reach())
-    assert time.monotonic() - began < PATIENCE_S
+    assert time.monotonic() - began < WAIT_S
 
 
 def test_a_watch_that_says_nothing_is_not_waited_for_for_ever(
     url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del tables
-    monkeypatch.setattr("tests.support.tables_store.BEAT_S", 60.0)
+    monkeypatch.setattr("tests.support.tables_store.BEAT_S", WAIT_S)
     monkeypatch.setattr("spark_snapshot.sources.contract.PATIENCE_S", 0.2)
     with pytest.raises(StoreUnavailable, match="has said nothing"):
         read(place_of(url), Reach())

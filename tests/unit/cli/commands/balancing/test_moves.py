@@ -13,7 +13,6 @@ import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from deploy.lab.waiting import wait_for
 from syncer import log
 from syncer.admin.calls import AdminCalls
 from syncer.balancer.moving.bounds import RunBounds
@@ -25,6 +24,7 @@ from syncer.documents.operations import OperationList
 from syncer.model import Millis
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import wait_until
 from tests.support.logs import logging_restored
 from tests.support.moving_calls import MovingCalls
 from tests.support.moving_cluster import MovingCluster
@@ -100,7 +100,7 @@ def test_a_plan_is_tried_applied_and_told_beside_its_prediction(
         begun = run("balancer", "apply", file, "--go", "--yes", "--reason", "uneven")
         assert "the run of moves 1 has begun: 2 moves" in good(begun)
         assert "2 bundles of east-1 would change the broker: at least 12.5 client-seconds" in begun.stderr
-        assert wait_for(lambda: shown(run).finished_at_ms is not None, deadline_s=20) is not None
+        wait_until(lambda: shown(run).finished_at_ms is not None, "the moves have come so far")
     assert moving.owners == {MOVE.bundle: "b:80", OTHER.bundle: "a:80"}
     assert moving.dynamic == {"other": "1"}
     found = shown(run)
@@ -125,7 +125,7 @@ def test_a_split_is_told_before_the_moves_of_its_halves(
     plan = replace(PLAN, moves=(replace(MOVE, bundle=SPLIT.halves[0], throughput=None),), splits=(SPLIT,))
     with serving(state, moving):
         good(run("balancer", "apply", saved(tmp_path, plan), "--go", "--yes"))
-        assert wait_for(lambda: shown(run).finished_at_ms is not None, deadline_s=20) is not None
+        wait_until(lambda: shown(run).finished_at_ms is not None, "the moves have come so far")
     (split,) = shown(run).splits
     assert (split.bundle, split.position, split.standing) == (SPLIT.bundle, "0x00000123", "done")
     assert "0x00000123" in good(run("balancer", "runs", "1"))
@@ -149,13 +149,13 @@ def test_a_run_is_stopped_and_nobody_begins_another_beside_it(
     file = saved(tmp_path, plan)
     with serving(state, moving):
         good(run("balancer", "apply", file, "--go", "--yes"))
-        assert wait_for(lambda: shown(run).moves[0].standing == "done", deadline_s=20) is not None
+        wait_until(lambda: shown(run).moves[0].standing == "done", "the moves have come so far")
         second = run("balancer", "apply", file, "--go", "--yes")
         assert second.exit_code == 5
         assert "the run of moves 1 is not over" in second.stderr
         assert "syncer balancer stop" in second.stderr
         assert "begins nothing more" in good(run("balancer", "stop", "--reason", "enough"))
-        assert wait_for(lambda: shown(run).finished_at_ms is not None, deadline_s=20) is not None
+        wait_until(lambda: shown(run).finished_at_ms is not None, "the moves have come so far")
     found = shown(run)
     assert found.standings == {"done": 1, "not-begun": 1}
     assert found.stop is not None

@@ -15,6 +15,7 @@ from api.app import create_app
 from syncer.cli.main import app
 from syncer.cli.reaching.contexts import KeptContexts, RegionContext, contexts_file, write_contexts
 from syncer.documents.reached.contexts import ReachedRegionList
+from syncer.waiting import starvation
 from tests.api.test_app import STATUS, Daemon
 from tests.support.served_api import served
 from tests.support.webhook_server import answering, hanging, receiving
@@ -70,11 +71,11 @@ def test_every_region_has_a_row_and_the_worst_is_the_exit_status(
         assert status_all().exit_code == 1
         reached({"a-well": well, "b-held": held, "c-hung": hung, "d-lies": lies})
         began = time.monotonic()
-        found = ReachedRegionList.model_validate_json(status_all("--timeout", "0.5", "-o", "json").stdout)
-        assert time.monotonic() - began < 10
+        found = ReachedRegionList.model_validate_json(status_all("--timeout", "3", "-o", "json").stdout)
+        assert time.monotonic() - began < 10 * starvation.patience()
         reached({"a-well": well, "b-held": held, "c-hung": hung, "e-closed": closed})
-        table = status_all("--timeout", "0.5")
-        judged = status_all("--timeout", "0.5", "--check", "-o", "json")
+        table = status_all("--timeout", "3")
+        judged = status_all("--timeout", "3", "--check", "-o", "json")
     assert [(each.context, each.verdict, each.exit_status, each.region) for each in found.items] == [
         ("a-well", "well", 0, "well-there"),
         ("b-held", "operator-needed", 1, "well-there"),

@@ -16,6 +16,7 @@ from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.state.contract.operations import KEY_KEPT_MS, MAX_REFUSED, Asked, OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from syncer.waiting import WAIT_S
 from tests.unit.state.test_contract import EAST
 
 PAUSE = OperationRequest(OperationKind.PAUSE, {"everywhere": "true"})
@@ -89,14 +90,14 @@ def test_many_at_once_with_one_key_ask_once(views: Views) -> None:
     barrier = threading.Barrier(8)
 
     def ask() -> None:
-        barrier.wait(10)
+        barrier.wait(WAIT_S)
         found.append(views.ask_all([PAUSE, RESUME], BOT))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for each in threads:
         each.start()
     for each in threads:
-        each.join(30)
+        each.join(WAIT_S)
     assert len(found) == 8
     assert all(each == found[0] for each in found)
     assert len(views.operations(100)) == 2
