@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -19,7 +18,7 @@ from syncer.errors import AccessDenied, InvariantBroken, StoreError, StoreUnavai
 from syncer.model import MetaPath, Millis
 from syncer.stores.contract import Armed, BatchRefused, Changed, Delete, Gap, Put
 from syncer.stores.sqlite import OutsideWriter, SqliteConfig, SqliteStore
-from syncer.stores.sqlite.lane import Lane, translated
+from syncer.stores.sqlite.lane import translated
 
 PATH = MetaPath("/admin/policies/acme")
 TIMEOUT = timedelta(seconds=1)
@@ -142,43 +141,6 @@ async def test_another_writers_lock_is_waited_for_and_then_told(file: Path, stor
         (written,) = await waiting
     assert (await store.read([PATH]))[PATH] is not None
     await store.apply([Delete(path=PATH, expected=written.revision or pytest.fail("no revision"))])
-
-
-@pytest.fixture
-async def lane(file: Path) -> AsyncIterator[Lane]:
-    lane = Lane(SqliteConfig(path=file, timeout=TIMEOUT), "test")
-    yield lane
-    await lane.close()
-
-
-async def test_an_answer_that_is_there_is_given_by_a_loop_that_was_blocked_past_the_deadline(lane: Lane) -> None:
-    begun, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def answer(_: object) -> str:
-        loop.call_soon_threadsafe(begun.set)
-        return "the answer"
-
-    call = asyncio.create_task(lane.run(answer))
-    await begun.wait()
-    time.sleep(1.5 * TIMEOUT.total_seconds())  # noqa: ASYNC251 - a loop that is blocked is what is tested
-    assert await call == "the answer"
-
-
-async def test_a_call_is_not_charged_for_the_calls_of_others_before_it(lane: Lane) -> None:
-    pause_s = 0.4 * TIMEOUT.total_seconds()
-    calls = [lane.run(lambda _, number=number: time.sleep(pause_s) or number) for number in range(4)]  # type: ignore[misc]
-    assert await asyncio.gather(*calls) == [0, 1, 2, 3]
-
-
-async def test_a_call_that_hangs_is_told_and_so_is_one_behind_it(lane: Lane) -> None:
-    let_go = threading.Event()
-    calls = [lane.run(lambda _: let_go.wait()) for _ in range(2)]
-    try:
-        errors = await asyncio.gather(*calls, return_exceptions=True)
-    finally:
-        let_go.set()
-    assert [type(error) for error in errors] == [StoreUnavailable] * 2
-    assert "did not answer in 1 s" in str(errors[0])
 
 
 async def test_a_replaced_file_is_a_gap_and_the_new_one_is_read(file: Path, store: SqliteStore) -> None:
