@@ -55,6 +55,8 @@ CREATE TABLE IF NOT EXISTS shipped (
 _SWEEP_ROWS: Final = 2000
 _SWEEP_EVERY_S: Final = 30.0
 _CALL_SLACK_S: Final = 5.0
+_LINK_PATIENCE: Final = timedelta(seconds=60)
+"""How long a drill that cuts or heals a link waits for other writers."""
 
 
 class EmbeddedConfig(BaseModel):
@@ -338,7 +340,7 @@ def set_link(path: Path, region: str, *, up: bool) -> None:
         BusUnavailable: The file cannot be written now.
     """
     with _translated(path):
-        db = _open_file(path, timedelta(seconds=5))
+        db = _open_file(path, _LINK_PATIENCE)
         try:
             with _transaction(db):
                 db.execute("UPDATE region SET link_up = ? WHERE name = ?", (int(up), region))

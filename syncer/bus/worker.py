@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from syncer.errors import BusUnavailable, SyncerError
+from syncer.waiting.deadline import answered_within
 
 _Answer = TypeVar("_Answer")
 _log = structlog.get_logger(__name__)
@@ -68,7 +69,7 @@ class ClientThread:
         except queue.Full:
             raise BusUnavailable(f"{self._thread.name} has {MAX_JOBS} calls waiting") from None
         try:
-            async with asyncio.timeout(timeout_s):
+            async with answered_within(timeout_s):
                 return await asyncio.wrap_future(answer)
         except TimeoutError:
             raise BusUnavailable(f"{self._thread.name} did not answer within {timeout_s:g} s") from None
@@ -92,7 +93,7 @@ class ClientThread:
         with contextlib.suppress(queue.Full):
             self._jobs.put_nowait(None)  # wakes it; a full queue means that it is awake
         try:
-            async with asyncio.timeout(JOIN_S):
+            async with answered_within(JOIN_S):
                 await asyncio.shield(asyncio.wrap_future(self._ended))
         except TimeoutError:
             _log.error("bus_thread_stuck", thread=self._thread.name, waited_s=JOIN_S)

@@ -7,26 +7,31 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from syncer.bus.embedded import set_link
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Scope
-from syncer.errors import ValueInvalid
+from syncer.errors import StateUnavailable, ValueInvalid
 from syncer.model import Digest, MetaPath, Millis
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.views.region import Views
 from syncer.stores.sqlite import OutsideWriter
+from syncer.waiting import WAIT_S, starvation, wait_until
 
 REGIONS: Final = ("east", "north", "west")
 MAX_DELETES: Final = 10
-STOP_DEADLINE_S: Final = 10.0
-POLL_S: Final = 0.02
+DELETE_WINDOW: Final = "1h"
+"""Longer than the story takes on any machine, so that the number of deletes that pass does not depend on its speed."""
+STOP_DEADLINE_S: Final = 300.0
+LOG_BYTES: Final = 4_000
+"""Of a daemon's log, the end is shown when the daemon has ended."""
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -48,10 +53,10 @@ class RegionProcess:
             f'region = "{self.name}"\n'
             f'clusters = ["{self.name}"]\n'
             'heartbeat_interval = "1s"\n'
-            f'[store]\nkind = "sqlite"\npath = "{self.folder / "store.db"}"\n'
-            f'[bus]\nkind = "embedded"\npath = "{self.bus_file}"\n'
+            f'[store]\nkind = "sqlite"\npath = "{self.folder / "store.db"}"\ntimeout = "30s"\n'
+            f'[bus]\nkind = "embedded"\npath = "{self.bus_file}"\nbusy_timeout = "30s"\n'
             f'[state]\npath = "{self.database}"\n'
-            f"[limits]\nmax_deletes = {MAX_DELETES}\n"
+            f'[limits]\nmax_deletes = {MAX_DELETES}\ndelete_window = "{DELETE_WINDOW}"\n'
             "[api]\nenabled = false\n",
             encoding="utf-8",
         )
@@ -66,13 +71,18 @@ class RegionProcess:
         """Its sidecar database."""
         return self.folder / "state.db"
 
+    @property
+    def log(self) -> Path:
+        """The log of its daemon."""
+        return self.folder / "daemon.log"
+
     def clock(self) -> Millis:
         """The clock of the region's machines."""
         return Millis(wall_clock_ms() + self.ahead_ms)
 
     def start(self) -> None:
         """Start the daemon."""
-        with (self.folder / "daemon.log").open("ab") as log:
+        with self.log.open("ab") as log:
             command = [sys.executable, "-m", "syncer.demo.region", str(self.config), str(self.ahead_ms)]
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)  # noqa: S603
 
@@ -95,10 +105,17 @@ class RegionProcess:
             process.kill()
             process.wait(STOP_DEADLINE_S)
 
-    @property
-    def running(self) -> bool:
-        """Whether its daemon runs."""
-        return self.process is not None and self.process.poll() is None
+    def ended(self) -> str | None:
+        """Return how the daemon ended, with the end of its log; ``None`` while it runs, or was stopped here."""
+        if self.process is None or (status := self.process.poll()) is None:
+            return None
+        return f"exit status {status}\n{self.last_words()}"
+
+    def last_words(self) -> str:
+        """Return the end of the daemon's log."""
+        if not self.log.exists():
+            return ""
+        return self.log.read_bytes()[-LOG_BYTES:].decode(errors="replace")
 
     def put(self, path: str, value: bytes) -> None:
         """Write as somebody else than the daemon would."""
@@ -169,15 +186,25 @@ class World:
         paths = set[MetaPath]().union(*pictures)
         return {path for path in paths if any(picture.get(path) != pictures[0].get(path) for picture in pictures[1:])}
 
-    def wait(self, condition: Callable[[], bool], deadline_s: float, each: Callable[[], None] = lambda: None) -> bool:
-        """Poll until the condition holds; whether it did before the deadline."""
-        deadline = time.monotonic() + deadline_s
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            each()
-            time.sleep(POLL_S)
-        return True
+    def wait(self, condition: Callable[[], T], what: str, *, shown: Callable[[], object] | None = None) -> T:
+        """Wait until the condition holds, as long as every daemon that was started runs; return what it gave.
+
+        Args:
+            condition: The state is there when it gives something true.
+            what: The state, for the message.
+            shown: Gives what to show when the wait fails.
+
+        Raises:
+            WaitFailed: The state did not come, or a daemon has ended.
+        """
+        return wait_until(
+            condition,
+            what,
+            within_s=WAIT_S * starvation.patience(),
+            needs=self.regions.values(),
+            shown=shown,
+            passing=StateUnavailable,
+        )
 
     def hold(self, paths: Iterable[str], name: str) -> bool:
         """Whether a region's store holds all of these paths."""

@@ -11,6 +11,7 @@ from syncer.conflict.withholding import carried_value
 from syncer.documents.values import Present
 from syncer.errors import SyncerError
 from syncer.model import MetaPath
+from syncer.waiting.deadline import answered_within
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -40,7 +41,7 @@ async def read_present(config: Config, path: MetaPath, timeout_s: float, *, aliv
 async def _read(config: Config, path: MetaPath, timeout_s: float, *, alive: bool) -> Present:
     store = config.make_store()
     try:
-        with anyio.fail_after(timeout_s):
+        async with answered_within(timeout_s):
             await store.open()
             entry = (await store.read([path]))[path]
     finally:

@@ -16,6 +16,7 @@ from typing import Final
 
 PRESSURE: Final = Path("/proc/pressure/cpu")
 SCHEDULER: Final = Path("/proc/thread-self/schedstat")
+THREADS: Final = Path("/proc/self/task")
 STARVED_PRESSURE: Final = 0.5
 """The machine starves its programs when some task waited for a processor in this share of the time."""
 STARVED_DELAY: Final = 0.1
@@ -85,6 +86,18 @@ def since(before: Counters, *, late_s: float = 0.0) -> Starvation:
     return Starvation(pressure=pressure, delay=_share(delayed_s, wall_s))
 
 
+def delayed_s() -> float:
+    """Return for how long the threads of this process that live now have waited for a processor, all together.
+
+    0 where the kernel does not tell it.
+    """
+    try:
+        threads = list(THREADS.iterdir())
+    except OSError:
+        return 0.0
+    return sum(_delay_in(each / "schedstat") or 0.0 for each in threads)
+
+
 def patience() -> float:
     """Return by what a deadline is to be multiplied on this machine now: 1 when it is idle, at most 10."""
     pressed = _pressed_share()
@@ -120,8 +133,12 @@ def _pressed_share() -> float | None:
 
 
 def _delayed_s() -> float | None:
+    return _delay_in(SCHEDULER)
+
+
+def _delay_in(file: Path) -> float | None:
     try:
-        return int(SCHEDULER.read_text(encoding="ascii").split()[1]) / 1e9
+        return int(file.read_text(encoding="ascii").split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return None
 

@@ -41,6 +41,7 @@ from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
 from syncer.waiting import LIVING, WAIT_S, until
 from tests.support.forked import ForkedRegion
+from tests.support.patience import BUSY_S, LEASE_S, SILENCE_S, STORE_S, patient
 
 _numbers = count(1)
 
@@ -116,11 +117,16 @@ class Site:
             "region": self.name,
             "clusters": [self.name],
             "heartbeat_interval": "200ms",
-            "store": {"kind": "sqlite", "path": str(self.store_file), "timeout": "1s"},
-            "bus": {"kind": "embedded", "path": str(self.bus_file), "busy_timeout": "500ms", "lease": "1s"},
+            "store": {"kind": "sqlite", "path": str(self.store_file), "timeout": patient(STORE_S)},
+            "bus": {
+                "kind": "embedded",
+                "path": str(self.bus_file),
+                "busy_timeout": patient(BUSY_S),
+                "lease": patient(LEASE_S),
+            },
             "state": {"url": self.shared} if self.shared else {"path": str(self.database)},
             "api": {"enabled": False},
-            "peers": {"silence": "2s"},
+            "peers": {"silence": patient(SILENCE_S)},
         }
         for section, values in [*self.overrides.items(), *overrides.items()]:
             laid_over = isinstance(values, dict) and "kind" not in values  # of another adapter nothing of ours is meant

@@ -19,6 +19,7 @@ from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import backlog, changes_on, distinct_changes_on
 from tests.shell.region import Site, active, equal, locked, path_of, tenant
 from tests.support.parts import parts_of
+from tests.support.patience import SHORT_BUS
 
 
 @pytest.fixture
@@ -74,8 +75,9 @@ def once_each(bus_file: Path) -> bool:
 
 
 async def test_a_bus_that_is_away_for_a_while_gets_everything_afterwards(
-    east: Site, west: Site, bus_file: Path
+    make_site: MakeSite, west: Site, bus_file: Path
 ) -> None:
+    east = make_site("east", bus=SHORT_BUS)
     async with east.running() as running, west.running():
         await active(east, west)
         put(east, "before")

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from syncer.connecting import ENDED, NO_TLS, UNTRUSTED
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable, ValueRefused
 from syncer.stores.etcd.wire import Dynamic, load
+from syncer.waiting.deadline import answered_within, longest_s
 
 RETRY_PAUSE_S: Final = 0.05
 END_S: Final = 1.0
@@ -206,7 +207,11 @@ class EtcdConnection:
             )
         timeout_s = max(deadline - asyncio.get_running_loop().time(), 0.001)
         try:
-            return await self._uninterrupted(call(request, timeout=timeout_s, metadata=self._metadata))
+            longest = call(request, timeout=longest_s(timeout_s), metadata=self._metadata)
+            async with answered_within(timeout_s):  # grpc's own timer would end a call whose answer is in its socket
+                return await self._uninterrupted(longest)
+        except TimeoutError as exc:
+            raise StoreUnavailable(f"etcd at {self._endpoints[used]}: no answer within {self._timeout_s:g} s") from exc
         except grpc.aio.AioRpcError as exc:
             raise translated(exc, self._endpoints[used]) from exc
         except grpc.aio.UsageError as exc:

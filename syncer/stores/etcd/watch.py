@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ from syncer.stores.contract import Armed, Beat, Changed, WatchSignal
 from syncer.stores.etcd.connection import SETTLE_S, EtcdConnection, translated
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.wire import Dynamic, load
+from syncer.waiting.deadline import answered_within
 
 BEAT_S: Final = 2.0
 WATCH_ANSWER_S: Final = 3.0
@@ -54,9 +56,10 @@ class Watch:
                     progress = self._messages["WatchRequest"](progress_request=self._messages["WatchProgressRequest"]())
                     await self._within(stream.write(progress))
                     asked_at = loop.time()
-                response = await self._next(
-                    stream, (next_beat if asked_at is None else asked_at + WATCH_ANSWER_S) - loop.time()
-                )
+                if asked_at is None:
+                    response = await self._next(stream, next_beat - loop.time())
+                else:
+                    response = await self._answer(stream, asked_at + WATCH_ANSWER_S - loop.time())
                 if response is None:
                     if asked_at is not None:
                         raise StoreUnavailable(
@@ -105,7 +108,7 @@ class Watch:
             await self._within(stream.write(self._messages["WatchRequest"](create_request=create)))
         missing = len(self._prefixes)
         while missing:
-            response = await self._next(stream, WATCH_ANSWER_S)
+            response = await self._answer(stream, WATCH_ANSWER_S)
             if response is None:
                 raise StoreUnavailable(
                     f"etcd at {self._connection.endpoint}: the watch was not created in {WATCH_ANSWER_S} s"
@@ -114,6 +117,15 @@ class Watch:
             if response.created:
                 missing -= 1
             early.extend(self._paths(response))
+
+    async def _answer(self, stream: grpc.aio.StreamStreamCall[Message, Dynamic], timeout_s: float) -> Dynamic | None:
+        """Return the next response, or ``None`` when it is overdue; as ``_next``, which ends a mere pause."""
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(stream.read())
+        with contextlib.suppress(TimeoutError):
+            async with answered_within(max(timeout_s, 0)):
+                await asyncio.wait({self._reading})
+        return await self._next(stream, 0)
 
     async def _next(self, stream: grpc.aio.StreamStreamCall[Message, Dynamic], timeout_s: float) -> Dynamic | None:
         """The next response, or ``None`` when there is none in time; a read under way is kept for the next call."""
@@ -135,7 +147,7 @@ class Watch:
 
     async def _within(self, write: Awaitable[None]) -> None:
         try:
-            async with asyncio.timeout(WATCH_ANSWER_S):  # wait_for of Python 3.11 may swallow a cancellation
+            async with answered_within(WATCH_ANSWER_S):  # wait_for of Python 3.11 may swallow a cancellation
                 await write
         except TimeoutError as exc:
             raise StoreUnavailable(f"etcd at {self._connection.endpoint} takes no request on the watch") from exc

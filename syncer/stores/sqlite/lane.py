@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable, ValueRefused
 from syncer.stores.sqlite.config import SqliteConfig
 from syncer.stores.sqlite.file import File
+from syncer.waiting.deadline import answered_within, longest_s
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +41,15 @@ class Lane:
         timeout_s = self._config.timeout.total_seconds()
         running = False
         try:
-            async with asyncio.timeout(timeout_s), self._turn:
+            await self._take_turn(timeout_s)
+            try:
                 if self._closed:
                     raise StoreUnavailable(f"the SQLite store {self._config.path} is closed")
-                loop, running = asyncio.get_running_loop(), True
-                return await loop.run_in_executor(self._executor, lambda: call(self._file, *args, **kwargs))
+                async with answered_within(timeout_s):
+                    loop, running = asyncio.get_running_loop(), True
+                    return await loop.run_in_executor(self._executor, lambda: call(self._file, *args, **kwargs))
+            finally:
+                self._turn.release()
         except TimeoutError as exc:
             if running:  # else it is another caller's statement
                 self._file.interrupt()
@@ -53,6 +58,18 @@ class Lane:
             raise translated(exc, self._config.path) from exc
         except OSError as exc:
             raise StoreUnavailable(f"the SQLite store {self._config.path} cannot be used: {exc}") from exc
+
+    async def _take_turn(self, timeout_s: float) -> None:
+        """Wait for the calls of other callers: each has a deadline of its own, which is no part of this one's.
+
+        Raises:
+            TimeoutError: They take longer than one call may at most.
+        """
+        if not self._turn.locked():
+            await self._turn.acquire()
+            return
+        async with asyncio.timeout(longest_s(timeout_s)):
+            await self._turn.acquire()
 
     async def close(self) -> None:
         """Stop what runs, close the connection, end the thread."""

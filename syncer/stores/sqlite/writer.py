@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from syncer.stores.sqlite.config import SqliteConfig
 from syncer.stores.sqlite.entries import Clock, set_time
 from syncer.stores.sqlite.file import File, transaction
+
+PATIENCE: Final = timedelta(seconds=60)
+"""How long a write waits for other writers: it has no caller whose deadline it must keep."""
 
 
 class OutsideWriter:
@@ -21,7 +26,7 @@ class OutsideWriter:
 
     def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
         self._clock = clock
-        self._file = File(SqliteConfig(path=path))
+        self._file = File(SqliteConfig(path=path, timeout=PATIENCE))
         self._connection = self._file.connection(create=True)
 
     def put(self, path: str, value: bytes) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -32,6 +31,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable
 from syncer.stores.zookeeper.requests import AddRecursiveWatch, RemoveWatches, Request, Sync
 from syncer.stores.zookeeper.wire import Client, Told
+from syncer.waiting.deadline import answered_within
 
 _LOST: Final = (ConnectionLoss, ConnectionClosedError, ConnectionDropped, SessionExpiredError, OperationTimeoutError)
 _DENIED: Final = (AuthFailedError, InvalidACLError, NoAuthError, NotReadOnlyCallError)
@@ -80,7 +80,7 @@ class Session:
         client.add_listener(self._state_changed)
         client.start_async()
         try:
-            await self._wait_connected(time.monotonic() + timeout_s)
+            await self._wait_connected(timeout_s)
         except BaseException:
             await self.close()
             raise
@@ -104,22 +104,27 @@ class Session:
             AccessDenied: The server refused one of them.
             StoreError: The server answered with another error.
         """
-        deadline = time.monotonic() + self._timeout_s
-        client = await self._wait_connected(deadline)
-        answers = _Answers(self._loop, len(requests))
-        for index, request in enumerate(requests):
-            client.submit(request, _Answer(answers, index))
+        client = self._open_client()
+        sent = False
         try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            async with answered_within(self._timeout_s):
+                await self._connected.wait()
+                self._check_allowed(client)
+                answers = _Answers(self._loop, len(requests))
+                for index, request in enumerate(requests):
+                    client.submit(request, _Answer(answers, index))
+                sent = True
                 return await answers.future
         except TimeoutError as exc:
+            if not sent:
+                raise self._unconnected(client) from exc
             raise StoreUnavailable(f"ZooKeeper {self._where} did not answer within {self._timeout_s:g} s") from exc
         except KazooException as exc:
             raise translated(exc, self._where) from exc
 
     async def arm(self, notices: Notices) -> None:
         """Watch the prefixes of ``notices``, from before its next event to the end of the connection."""
-        await self._wait_connected(time.monotonic() + self._timeout_s)
+        await self._wait_connected(self._timeout_s)
         notices.forget()  # not before: the end of the former session is told while this one is waited for
         await self.ask(*(AddRecursiveWatch(prefix) for prefix in notices.prefixes), Sync(notices.prefixes[0]))
 
@@ -139,23 +144,32 @@ class Session:
                 if client is not None and client.connected:
                     client.submit(RemoveWatches(prefix), _Unheard())
 
-    async def _wait_connected(self, deadline: float) -> Client:
+    async def _wait_connected(self, within_s: float) -> None:
+        client = self._open_client()
+        try:
+            async with answered_within(within_s):
+                await self._connected.wait()
+        except TimeoutError as exc:
+            raise self._unconnected(client) from exc
+        self._check_allowed(client)
+
+    def _open_client(self) -> Client:
         client = self._client
         if client is None:
             raise StoreUnavailable(f"ZooKeeper {self._where} is not open")
-        if client.client_state == KeeperState.AUTH_FAILED:
-            raise AccessDenied(f"ZooKeeper {self._where} refused the credentials")
-        try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                await self._connected.wait()
-        except TimeoutError as exc:
-            if client.client_state == KeeperState.CONNECTED_RO or client.read_only_refusal:
-                raise AccessDenied(f"ZooKeeper {self._where} is read-only: it has lost its quorum") from exc
-            cause = f": {client.last_failure}" if client.last_failure else ""
-            raise StoreUnavailable(f"no connection to ZooKeeper {self._where}{cause}") from exc
-        if client.client_state == KeeperState.AUTH_FAILED:
-            raise AccessDenied(f"ZooKeeper {self._where} refused the credentials")
+        self._check_allowed(client)
         return client
+
+    def _check_allowed(self, client: Client) -> None:
+        if client.client_state == KeeperState.AUTH_FAILED:
+            raise AccessDenied(f"ZooKeeper {self._where} refused the credentials")
+
+    def _unconnected(self, client: Client) -> StoreError:
+        """Return the error of a connection that did not come in time."""
+        if client.client_state == KeeperState.CONNECTED_RO or client.read_only_refusal:
+            return AccessDenied(f"ZooKeeper {self._where} is read-only: it has lost its quorum")
+        cause = f": {client.last_failure}" if client.last_failure else ""
+        return StoreUnavailable(f"no connection to ZooKeeper {self._where}{cause}")
 
     # In the connection's thread:
 
