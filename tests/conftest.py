@@ -7,6 +7,7 @@ cannot be had here skips its tests with the reason; where ``CI=true`` that is a 
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -56,6 +57,22 @@ def anyio_backend() -> str:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
     """Keep all tests that use real servers on one worker."""
     return ServersTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and never look through them afterwards.
+
+    Modules, syntax trees and thousands of items only grow meanwhile, and the items live to the end of the run. Each full
+    collection of a test's own garbage would pass over all of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()  # what died meanwhile is not kept
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
