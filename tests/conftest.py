@@ -63,8 +63,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 def pytest_collection() -> Generator[None, object, object]:
     """Collect no garbage while tests are collected, and never look through them afterwards.
 
-    Modules, syntax trees and thousands of items only grow meanwhile, and the items live to the end of the run. Each full
-    collection of a test's own garbage would pass over all of them.
+    Modules, syntax trees and thousands of items only grow meanwhile, and the items live to the end of the run. Each
+    full collection of a test's own garbage would pass over all of them.
     """
     gc.disable()
     try:
@@ -75,9 +75,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)  # Hypothesis has marked its tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of the clusters time to start them."""
+    """Give the tests of the clusters time to start them, and measure no coverage in tests of random examples.
+
+    Lines that random examples meet are no proof. Tracing them costs more than all other tests of the core.
+    """
     for item in items:
+        if item.get_closest_marker("hypothesis") is not None:
+            item.add_marker("no_cover")
         if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
 
