@@ -7,6 +7,7 @@ cannot be had here skips its tests with the reason; where ``CI=true`` that is a 
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -70,13 +71,33 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = seed
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and never look through them afterwards.
+
+    Modules, syntax trees and thousands of items only grow meanwhile, and the items live to the end of the run. Each
+    full collection of a test's own garbage would pass over all of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()  # what died meanwhile is not kept
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note how many examples each law tries."""
+    """Note how many examples each law tries, and measure no coverage in tests of random examples.
+
+    Lines that random examples meet are no proof. Tracing them costs more than all other tests of the core.
+    """
     for item in items:
         law = getattr(item, "obj", None)
         if getattr(law, "is_hypothesis_test", False):
             examples = law._hypothesis_internal_use_settings.max_examples  # type: ignore[union-attr]  # of a law
             item.user_properties.append(("proof-examples", examples))
+            item.add_marker("no_cover")
 
 
 @pytest.fixture(autouse=True)

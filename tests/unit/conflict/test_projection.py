@@ -7,7 +7,7 @@ import json
 import orjson
 import pytest
 
-from syncer.conflict.projection import FORMER, PROJECTIONS, canonical, parse
+from syncer.conflict.projection import FORMER, PROJECTIONS, canonical, json_in, json_of, parse
 from syncer.errors import ValueInvalid
 from syncer.model import ResourceKind
 
@@ -42,6 +42,11 @@ def test_a_namespace_keeps_its_own_local_fields() -> None:
     author = b'{"bundles":{"numBundles":4},"migrated":true,"x":2}'
     target = b'{"x":1,"bundles":{"numBundles":64},"migrated":false,"gone":1}'
     assert NAMESPACE.overlay(author, target) == b'{"x":2,"bundles":{"numBundles":64},"migrated":false}'
+
+
+def test_json_keeps_the_order_of_fields_and_every_integer() -> None:
+    text = b'{"z":[1,null],"a":12345678901234567890123}'
+    assert json_of(json_in(text)) == text
 
 
 def test_what_has_no_secrets_is_carried_as_it_is() -> None:

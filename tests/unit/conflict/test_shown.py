@@ -30,6 +30,12 @@ def test_what_was_shown_survives_as_text(shown: Shown) -> None:
     assert shown_in(arguments(shown)) == shown
 
 
+def test_without_a_hold_the_path_alone_is_shown() -> None:
+    nothing = {"known": "", "stored": "", "digest": ""}
+    assert arguments(Shown(known=None, stored=None, digest=None)) == nothing
+    assert arguments(STATE.shows).keys() == nothing.keys()
+
+
 def test_a_look_survives_as_text() -> None:
     assert look_in(TOLD) == look_at(STATE, HOLD)
     check_look(STATE, look_in(TOLD))

@@ -105,6 +105,13 @@ def test_a_value_travels_as_text_and_by_pickle(wanted: ShapedPaths, terms: ReadT
     assert whole.digested().shapes == whole.shapes
 
 
+def test_shapes_and_terms_survive_as_text() -> None:
+    shape = PathShape(kind="k", root=MetaPath("/r"), names=("a|b", ANY), together=TOGETHER, of_tenants=True)
+    whole = ShapedPaths(shapes=(shape,), terms=ReadTerms(max_reads_per_s=7))
+    assert ShapedPaths.from_json(whole.to_json()) == whole
+    assert whole.digested() == ShapedPaths(shapes=(shape,), terms=ReadTerms(max_reads_per_s=7, digests=True))
+
+
 def test_what_is_read_together_is_in_one_share() -> None:
     wanted = ShapedPaths(shapes=(PathShape(kind="k", root=MetaPath("/r"), names=(ANY, ANY, ANY), together=2),))
     for of in (2, 3, 4):

@@ -90,6 +90,22 @@ def test_the_newer_part_is_what_the_oldest_version_does_not_know(document: Docum
     assert newer_part(document, OLD) == part
 
 
+@pytest.mark.parametrize(
+    ("document", "covered"),
+    [
+        ({"name": 1, "rates": {"c": {"msg": 1}}, "box": {"a": 1}}, True),
+        ({"box": {"b": 1}}, False),
+        ({"bare": {"new": 1}}, False),
+        ({"rates": {"c": {"byte": 1}}}, False),
+        ({"foreign": 1}, False),
+    ],
+)
+def test_a_shape_covers_a_document_whose_nested_fields_it_has(document: Document, covered: bool) -> None:
+    shape = Shape.of(OLD)
+    assert shape is not None
+    assert shape.covers(document) == covered
+
+
 # -- completing
 
 

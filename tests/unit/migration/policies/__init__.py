@@ -1,0 +1,1 @@
+"""Policies of namespaces and topics, as they count at a cluster."""
