@@ -1,1 +1,0 @@
-"""Policies of namespaces and topics, as they count at a cluster."""
