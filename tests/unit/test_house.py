@@ -24,6 +24,18 @@ MAX_SHARED_NAMES: Final = 1
 MAX_REACHES: Final = {"product": 0, "tests": 1}
 """How often somebody reaches through the driver into its parts: tests have one door, ``tests/support/parts.py``."""
 
+BY_THE_CLOCK: Final = {
+    "deploy/lab/process.py",  # ends a process by force that has not ended when it was asked
+    "deploy/lab/traffic/clients.py",  # counts what has arrived, whole or not, after a time that is asked for
+    "tests/bench/api_clients.py",  # keeps a pace
+    "tests/faults/wan.py",  # delays a line
+    "tests/fleet/test_fleet.py",  # edits for a while
+    "tests/real/test_shared_database.py",  # watches a heartbeat for a while
+    "tests/run.py",  # ends a process by force, with the standard library alone
+    "tests/shell/test_lifecycle.py",  # edits for a while
+}
+"""Modules with a loop that sleeps and looks at the clock, each with what it does; none of them waits for a state."""
+
 UNIT: Final = Path("tests/unit")
 TESTED: Final = (Path("syncer"), Path(), Path("tests"), Path("docs"))
 """Folders whose modules have unit tests in folders like theirs."""
@@ -268,3 +280,24 @@ def test_no_name_is_a_word_that_the_fields_own_took_the_place_of() -> None:
             if name in former:
                 found[name].append(str(path))
     assert found == {}
+
+
+def polls(tree: ast.Module) -> Iterator[ast.While]:
+    """The loops that sleep, and look at the clock to see whether they have waited long enough."""
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.While):
+            names = {each.attr for each in ast.walk(loop) if isinstance(each, ast.Attribute)}
+            if "sleep" in names and names & {"monotonic", "perf_counter"}:
+                yield loop
+
+
+def test_states_are_waited_for_in_one_way() -> None:
+    """See ``syncer.waiting``: a home-made loop has a deadline that is short somewhere, and no word when it runs out."""
+    found = {path.as_posix() for path, tree in trees("tests", "deploy", word="sleep").items() if any(polls(tree))}
+    assert found == BY_THE_CLOCK
+
+
+def test_a_home_made_wait_is_seen() -> None:
+    wait = "while not so():\n    assert time.monotonic() < deadline\n    time.sleep(0.1)\n"
+    assert len(list(polls(ast.parse(wait)))) == 1
+    assert not list(polls(ast.parse("while True:\n    time.sleep(1)\n")))
