@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import pytest
 import typer
+from hypothesis import settings
 from typer import testing as typer_testing
 from xdist.remote import Producer
 from xdist.scheduler import Scheduling
@@ -95,8 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         law = getattr(item, "obj", None)
         if getattr(law, "is_hypothesis_test", False):
-            examples = law._hypothesis_internal_use_settings.max_examples  # type: ignore[union-attr]  # of a law
-            item.user_properties.append(("proof-examples", examples))
+            drawn = getattr(law, "_hypothesis_internal_use_settings", None) or settings()
+            item.user_properties.append(("proof-examples", drawn.max_examples))
             item.add_marker("no_cover")
 
 

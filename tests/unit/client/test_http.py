@@ -110,7 +110,6 @@ def test_a_problem_is_the_error_of_its_code(code: str, cls: type[SyncerError]) -
             answering(200, b'{"region": 1}'),
             AnswerInvalid,
             "no StatusDocument: region: Input should be a valid string",
-            WAIT_S,
         ),
         (answering(200, b""), AnswerInvalid, "no StatusDocument"),
         (answering(502, b"bad gateway"), AnswerInvalid, "answered 502 without a problem document"),
@@ -125,7 +124,6 @@ def test_a_problem_is_the_error_of_its_code(code: str, cls: type[SyncerError]) -
             endless(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", b" ", 0.05),
             ServerUnreachable,
             "not answered",
-            0.5,
         ),
     ],
 )
