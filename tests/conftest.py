@@ -72,6 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = seed
 
 
+def pytest_unconfigure() -> None:
+    """Let the interpreter take everything apart at its end, as it does without us."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect no garbage while tests are collected, and never look through them afterwards.

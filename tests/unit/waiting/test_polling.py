@@ -190,14 +190,33 @@ def test_the_last_look_is_after_the_deadline() -> None:
     assert wait_until(late, "it is late", within_s=0.01)
 
 
-def test_a_dear_look_is_made_seldom() -> None:
-    looks: list[float] = []
+def test_after_a_dear_look_the_wait_rests_as_long_as_the_look_took() -> None:
+    looks = 0
 
     def dear() -> bool:
-        looks.append(time.thread_time())
-        time.sleep(0.02)
+        nonlocal looks
+        looks += 1
+        time.sleep(0.1)
         return False
 
     with pytest.raises(WaitFailed):
-        wait_until(dear, "never", within_s=0.5)
-    assert 2 <= len(looks) <= 7, "a fifth of the time at most, and the last look"
+        wait_until(dear, "never", within_s=1.0)
+    assert 2 <= looks <= 6, "half of the time at most, and the last look"
+
+
+def test_no_rest_is_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    now_s = [0.0]
+
+    def sleep(asked_s: float) -> None:
+        slept.append(asked_s)
+        now_s[0] += asked_s
+
+    def dear() -> bool:
+        now_s[0] += 50
+        return len(slept) == 3
+
+    monkeypatch.setattr("syncer.waiting.polling.time.monotonic", lambda: now_s[0])
+    monkeypatch.setattr("syncer.waiting.polling.time.sleep", sleep)
+    assert wait_until(dear, "the third look")
+    assert slept == [1.0, 1.0, 1.0]
