@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,6 +148,7 @@ class RunningStep:
                     output.write(f"{self._command[0]}: {exc.strerror}\n".encode())
                     self._status = 127
                 else:
+                    LEADERS.add(self._process.pid)
                     self._ended.callback(self.end)
                     if yields:
                         _set_nice(self._process.pid, os.nice(0) + YIELDS)
@@ -163,12 +164,14 @@ class RunningStep:
                 return False
             self._status = self._process.returncode = os.waitstatus_to_exitcode(status)
             self._cpu_s = usage.ru_utime + usage.ru_stime
+            LEADERS.discard(self._process.pid)
         return True
 
     def settle(self) -> None:
         """Count the time of what it has left behind."""
         if self._process is not None:
-            self._cpu_s += _orphans(self._process.pid)
+            ORPHANS.bury(LEADERS)
+            self._cpu_s += ORPHANS.worked_s(self._process.pid)
 
     def take_its_share(self) -> None:
         """Take the processor as everything else does from now on."""
@@ -261,26 +264,39 @@ def _handles(pid: int, number: int) -> bool:
     return False
 
 
-def adopt_orphans() -> None:
-    """Have the kernel give this process what its steps leave behind, so that their time is counted."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+class Orphans:
+    """Processes that steps leave behind: the run adopts them, buries those that have ended, and counts their time.
 
-
-def _orphans(leader: int) -> float:
-    """Bury the ended processes of a session that this process has adopted; return the seconds that they worked.
-
-    A parallel pytest run does not wait for its workers, so nobody else counts their time.
+    A parallel pytest run does not wait for its workers, so nobody else counts theirs.
     """
-    worked_s = 0.0
-    for children in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-        for pid in map(int, children.read_text().split()):
-            with suppress(OSError, IndexError, ValueError):
-                state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
-                if pid != leader and state == "Z" and int(session) == leader:
-                    usage = os.wait4(pid, os.WNOHANG)[2]
-                    worked_s += usage.ru_utime + usage.ru_stime
-    return worked_s
+
+    def __init__(self) -> None:
+        self._worked_s: dict[int, float] = {}
+
+    def adopt(self) -> None:
+        """Have the kernel give them to this process from now on, where it can."""
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def bury(self, leaders: Collection[int]) -> None:
+        """Bury those that have ended; ``leaders`` are the steps, which are waited for elsewhere."""
+        for children in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
+            for pid in map(int, children.read_text().split()):
+                with suppress(OSError, IndexError, ValueError):
+                    state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
+                    if pid not in leaders and state == "Z":
+                        usage = os.wait4(pid, os.WNOHANG)[2]
+                        worked_s = usage.ru_utime + usage.ru_stime
+                        self._worked_s[int(session)] = self._worked_s.get(int(session), 0.0) + worked_s
+
+    def worked_s(self, leader: int) -> float:
+        """Return how long those of a step worked that were buried since this was asked last."""
+        return self._worked_s.pop(leader, 0.0)
+
+
+ORPHANS: Final = Orphans()
+LEADERS: Final[set[int]] = set()
+"""Process ids of the steps under way."""
 
 
 def _may_raise_priority() -> bool:
@@ -302,6 +318,7 @@ def run_step(step: Step, *, rules: Rules, suite: str = "step") -> Report:
     try:
         while not running.over():
             time.sleep(LOOK_S)
+            ORPHANS.bury(LEADERS)
         return running.report()
     finally:
         running.close()
@@ -400,6 +417,7 @@ class Run:
                     yields = name == BACKGROUND and self._others(tracks) and _may_raise_priority()
                     self._running[name] = RunningStep(waiting.pop(0), self._rules, yields=yields, servers=self._folder)
             time.sleep(LOOK_S)
+            ORPHANS.bury(LEADERS)
             for name in [name for name, each in self._running.items() if each.over()]:
                 self.reports.append(self._running.pop(name).report())
             if BACKGROUND in self._running and not self._others(tracks):
@@ -455,7 +473,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     limit = table.limits[options.target]
     print(f"=== target {rules.target}, seed {rules.seed} (again: SEED={rules.seed})", flush=True)
-    adopt_orphans()
+    ORPHANS.adopt()
     with INTERRUPTS.heard():
         run = Run(suites, rules, limit, table.servers)
         run.play()

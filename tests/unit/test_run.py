@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -241,6 +242,32 @@ def test_what_only_works_yields_until_nothing_else_is_left(tmp_path: Path) -> No
 
     assert (result.returncode, last(result)) == (0, "tests: 2 passed, 0 failed")
     assert told.read_text(encoding="utf-8") == f"{os.nice(0)}\n"
+
+
+LEAVES = """
+import os, subprocess, sys
+from pathlib import Path
+
+child = subprocess.Popen([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.5: pass"])
+Path(__file__).with_name("pid").write_text(str(child.pid))
+os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody takes note
+os._exit(0)
+"""
+
+
+def test_what_a_step_leaves_behind_is_buried_and_its_time_is_counted(tmp_path: Path) -> None:
+    """A process table full of the dead would let a test wait for the end of a process that has ended."""
+    (tmp_path / "leaves.py").write_text(LEAVES, encoding="utf-8")
+    gone = f"while [ -e /proc/$(cat {tmp_path / 'pid'}) ]; do sleep 0.01; done"
+    steps = [
+        f'{{ name = "leaves", run = ["{sys.executable}", "{tmp_path / "leaves.py"}"] }}',
+        f'{{ name = "looks", run = ["sh", "-c", "{gone}"] }}',
+    ]
+    result = run(one_suite(tmp_path / "suites.toml", *steps))
+    assert (result.returncode, last(result)) == (0, "tests: 2 passed, 0 failed"), result.stdout
+    worked = re.search(r"it: leaves: \S+ s, (\S+) s of the processor", result.stdout)
+    assert worked is not None
+    assert float(worked[1]) >= 0.5
 
 
 def test_what_measures_times_runs_after_all_tracks(tmp_path: Path) -> None:
