@@ -8,8 +8,18 @@ import pulsar
 
 OPERATION_S: Final = 300
 """How long a lookup, a subscription or a new producer may take that has to come; Pulsar's own default is 30 s."""
+WAIT_MS: Final = 1000 * OPERATION_S
+"""How long a message may take that has to come."""
 CONNECTION_MS: Final = 60_000
 """How long a connection may take; Pulsar's own default is 10 s."""
+
+
+class PatientClient(pulsar.Client):
+    """A client whose producers wait for their receipts as long as it waits for anything, unless they say otherwise."""
+
+    def create_producer(self, topic: str, *arguments: Any, **options: Any) -> pulsar.Producer:  # noqa: ANN401 - Pulsar's
+        """Make a producer; Pulsar's own gives a message up after 30 s."""
+        return super().create_producer(topic, *arguments, **{"send_timeout_millis": WAIT_MS, **options})
 
 
 def patient_client(service_url: str, **options: Any) -> pulsar.Client:  # noqa: ANN401 - Pulsar's own, passed on
@@ -24,4 +34,4 @@ def patient_client(service_url: str, **options: Any) -> pulsar.Client:  # noqa: 
         "connection_timeout_ms": CONNECTION_MS,
         "logger": pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
     }
-    return pulsar.Client(service_url, **{**patient, **options})
+    return PatientClient(service_url, **{**patient, **options})

@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from deploy.lab import rest
-from deploy.lab.client import patient_client
+from deploy.lab.client import WAIT_MS, patient_client
 from deploy.lab.pulsar import PulsarCluster, StoreKind
 from syncer.cli.main import app
 from syncer.documents.ledgers.audit import LedgerAuditDocument
@@ -98,7 +98,7 @@ class AskedCluster:
             producer = client.create_producer(topic, batching_enabled=False)
             for number in range(MESSAGES):
                 producer.send(f"message {number}".encode())
-            consumer.acknowledge(consumer.receive(10_000))
+            consumer.acknowledge(consumer.receive(WAIT_MS))
 
     @contextmanager
     def store(self) -> Iterator[tuple[Callable[[str, bytes], Any], Callable[[str], Any]]]:
@@ -254,7 +254,7 @@ def _come_and_go(one: AskedCluster, client: pulsar.Client) -> None:
         one.admin("PUT", topic, "/unload")
     one.admin("PUT", topic, "/compaction")
     for _ in range(3 * MESSAGES):
-        consumer.acknowledge(consumer.receive(20_000))
+        consumer.acknowledge(consumer.receive(WAIT_MS))
     one.admin("PUT", topic, "/unload")
     producer.send("last")
     consumer.close()

@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from deploy.lab import rest
-from deploy.lab.client import patient_client
+from deploy.lab.client import WAIT_MS, patient_client
 from deploy.lab.pulsar import PulsarCluster
 from spark_snapshot.sources import StorePlace
 from spark_snapshot.sources.found import Found
@@ -44,7 +44,7 @@ def clusters(pulsar_pair: PulsarPair) -> Mapping[str, PulsarCluster]:
             producer = client.create_producer(topic)
             for number in range(5):
                 producer.send(str(number).encode())
-            consumer.acknowledge(consumer.receive(10_000))
+            consumer.acknowledge(consumer.receive(WAIT_MS))
             schema = {"type": "STRING", "schema": "", "properties": {}}
             rest.send("POST", f"{cluster.admin_url}/admin/v2/schemas/public/default/{TOPIC}/schema", schema)
         finally:

@@ -12,7 +12,7 @@ import anyio.to_thread
 import pulsar
 import pytest
 
-from deploy.lab.client import patient_client
+from deploy.lab.client import WAIT_MS, patient_client
 from deploy.lab.pulsar import Part
 from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.loads import PublisherLoad, TopicLoad
@@ -135,6 +135,6 @@ def written_and_read(service_url: str, topic: str) -> bytes:
     try:
         consumer = client.subscribe(topic, "reader")
         client.create_producer(topic).send(b"again")
-        return consumer.receive(10_000).data()
+        return consumer.receive(WAIT_MS).data()
     finally:
         client.close()
