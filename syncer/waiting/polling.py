@@ -23,8 +23,9 @@ WAIT_S: Final = 300.0
 """How long a state may take that has to come."""
 FIRST_POLL_S: Final = 0.005
 LONGEST_POLL_S: Final = 0.1
+REST_FACTOR: Final = 3.0
 LONGEST_REST_S: Final = 1.0
-"""After a look that took long the wait rests as long as the look took, but no longer than this."""
+"""After a look that took long the wait rests three times as long, but no longer than this."""
 SHOWN_CHARS: Final = 2_000
 """Of each part of a message, at most so much is shown: its end."""
 
@@ -268,7 +269,7 @@ class _Wait:
         if self._last_look:
             found = starvation.since(self._began, late_s=self._late_s)
             raise WaitTimedOut(self._what, waited_s, self._seen() + self._logs(), found) from self.error
-        poll_s = max(self._poll_s, min(now_s - self._look_s, LONGEST_REST_S))
+        poll_s = max(self._poll_s, min(REST_FACTOR * (now_s - self._look_s), LONGEST_REST_S))
         self._poll_s = min(self._poll_s * 1.5, LONGEST_POLL_S)
         return max(min(poll_s, self._within_s - waited_s), FIRST_POLL_S)
 

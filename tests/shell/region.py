@@ -83,11 +83,12 @@ class Site:
     ahead_ms: int = 0
     shared: str = ""
     writer: OutsideWriter = field(init=False)
-    file: Path = field(init=False)
+    file: Path = field(init=False, repr=False, compare=False)
     process: ForkedRegion | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.file = self.folder / "syncer.yaml"
         self.writer = OutsideWriter(self.store_file, clock=self.clock)
         for cluster in self.clusters:
             self.writer.put(f"{CLUSTERS}/{cluster}", b'{"serviceUrl":"http://%s.example:8080"}' % cluster.encode())

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from syncer.waiting import LIVING, WAIT_S, Needed, NeedEnded, WaitFailed, WaitTimedOut, until, wait_until
+from syncer.waiting import LIVING, WAIT_S, Needed, NeedEnded, WaitTimedOut, until, wait_until
 
 
 class Program:
@@ -190,21 +190,10 @@ def test_the_last_look_is_after_the_deadline() -> None:
     assert wait_until(late, "it is late", within_s=0.01)
 
 
-def test_after_a_dear_look_the_wait_rests_as_long_as_the_look_took() -> None:
-    looks = 0
-
-    def dear() -> bool:
-        nonlocal looks
-        looks += 1
-        time.sleep(0.1)
-        return False
-
-    with pytest.raises(WaitFailed):
-        wait_until(dear, "never", within_s=1.0)
-    assert 2 <= looks <= 6, "half of the time at most, and the last look"
-
-
-def test_no_rest_is_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("look_s", "rest_s"), [(0.0, [0.005, 0.0075, 0.01125]), (0.2, [0.6] * 3), (50.0, [1.0] * 3)])
+def test_after_a_dear_look_the_wait_rests_longer_but_no_more_than_a_second(
+    monkeypatch: pytest.MonkeyPatch, look_s: float, rest_s: list[float]
+) -> None:
     slept: list[float] = []
     now_s = [0.0]
 
@@ -213,10 +202,10 @@ def test_no_rest_is_longer_than_a_second(monkeypatch: pytest.MonkeyPatch) -> Non
         now_s[0] += asked_s
 
     def dear() -> bool:
-        now_s[0] += 50
+        now_s[0] += look_s
         return len(slept) == 3
 
     monkeypatch.setattr("syncer.waiting.polling.time.monotonic", lambda: now_s[0])
     monkeypatch.setattr("syncer.waiting.polling.time.sleep", sleep)
     assert wait_until(dear, "the third look")
-    assert slept == [1.0, 1.0, 1.0]
+    assert slept == pytest.approx(rest_s)
