@@ -16,9 +16,11 @@ from syncer.migration.reading.cluster import read_cluster
 from syncer.migration.reading.topics import read_topic
 from syncer.migration.running.clock import Clock
 from syncer.migration.topics import TopicState, state_of
+from syncer.waiting import WAIT_S
 
 GATE: Final = {"limitSize": 0, "limitTime": -1, "policy": "producer_request_hold"}
-_PATIENCE_S: Final = 40.0
+_PATIENCE_S: Final = WAIT_S
+_FAILED: Final = 500
 _LOOK_S: Final = 0.2
 
 
@@ -46,12 +48,19 @@ class MigrationWorld(ABC):
         return f"persistent://{self.namespace}/{name}"
 
     async def seen(self, topic: str, holds: Callable[[TopicSeen], bool]) -> TopicSeen:
-        """Look at a topic of blue until something holds of it."""
+        """Look at a topic of blue until something holds of it; a broker that is deleting it may answer 500."""
         deadline = self.clock.now_ms() + _PATIENCE_S * 1000
         while True:
-            found = await read_topic(self.blue, topic, load=True)
-            if holds(found):
-                return found
+            found: TopicSeen | AdminRefused
+            try:
+                found = await read_topic(self.blue, topic, load=True)
+            except AdminRefused as exc:
+                if exc.status != _FAILED:
+                    raise
+                found = exc
+            else:
+                if holds(found):
+                    return found
             assert self.clock.now_ms() < deadline, found
             await self.clock.sleep(_LOOK_S)
 
