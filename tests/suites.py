@@ -35,7 +35,7 @@ MOST_UNSTEADY: Final = 2
 
 
 class Target(StrEnum):
-    """What is run, each more than the one before."""
+    """A set of steps to run; each has the steps of the one before."""
 
     CHECK = "check"
     TEST = "test"
@@ -152,7 +152,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What steps came to.
+    """The result of one step, or the sum of several.
 
     Args:
         passed: Cases.

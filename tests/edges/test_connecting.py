@@ -27,7 +27,7 @@ TIMEOUT_S: Final = 2.0
 ANSWERED_S: Final = 20.0
 """Where each attempt is answered, or refused."""
 GRACE_S: Final = 1.0
-"""What a deadline may be passed by on a machine that does little else; it grows with how much the machine does."""
+"""Slack of a deadline on an idle machine; it grows with how much the machine does."""
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ class Site:
 
     @property
     def log(self) -> Path:
-        """What its daemon has said, as a process of its own."""
+        """The log of its daemon, as a process of its own."""
         return self.folder / "daemon.log"
 
     def clock(self) -> Millis:
