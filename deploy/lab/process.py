@@ -146,10 +146,7 @@ class ServerProcess:
 
     def last_words(self, lines: int = LAST_LINES) -> str:
         """Return the last lines of its log."""
-        try:
-            return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
-        except FileNotFoundError:
-            return "(no log)"
+        return last_lines(self.log_file, lines)
 
     def _spawn(self, command: Command) -> subprocess.Popen[bytes]:
         user = command.user
@@ -187,6 +184,14 @@ class ServerProcess:
             self._child.wait(timeout=grace_s)  # it has ended; this only takes it out of the kernel's table
             self._child = None
         self._pid_file.unlink(missing_ok=True)
+
+
+def last_lines(log: Path, lines: int = LAST_LINES) -> str:
+    """Return the last lines of a log."""
+    try:
+        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except FileNotFoundError:
+        return "(no log)"
 
 
 def start_time(pid: int) -> str | None:

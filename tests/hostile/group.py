@@ -15,6 +15,7 @@ from typing import Any, Final
 import orjson
 
 from deploy.lab.ports import HOST, free_ports
+from deploy.lab.process import last_lines
 from syncer.bus.embedded import set_link
 from syncer.conflict.projection import PROJECTIONS
 from syncer.dispositions import ExitCode
@@ -27,7 +28,6 @@ from syncer.waiting import WAIT_S, until
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant
-from tests.support.forked import last_lines
 
 NAMES: Final = ("east", "north", "west")
 BUS_FILE: Final = "bus.db"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from deploy.lab.leash import PR_SET_PDEATHSIG
-from deploy.lab.process import LAST_LINES
+from deploy.lab.process import last_lines
 from syncer.waiting import LIVING, WAIT_S
 
 _FORGE: Final = multiprocessing.get_context("forkserver")
@@ -51,14 +51,6 @@ def say_into(log: str) -> None:
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(written, stream.fileno())
-
-
-def last_lines(log: Path, lines: int = LAST_LINES) -> str:
-    """Return the last lines of a log."""
-    try:
-        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
-    except FileNotFoundError:
-        return "(no log)"
 
 
 def _on_leash(work: Callable[..., None], *arguments: object) -> None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.lab.process import last_lines
 from syncer.waiting import LIVING
-from tests.support.forked import last_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
