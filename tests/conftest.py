@@ -201,8 +201,12 @@ def pulsar_pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulsarPair
     require(java, pulsar_home, etcd_binary)
     if shared := os.environ.get("TEST_SERVERS"):
         clusters = SharedServers(Path(shared)).clusters()
-        bring_up(clusters)  # what the step before has left stopped, and nothing else
-        yield PulsarPair({cluster.name: cluster for cluster in clusters})
+        try:
+            bring_up(clusters)  # what the step before has left stopped, and nothing else
+            yield PulsarPair({cluster.name: cluster for cluster in clusters})
+        finally:
+            for cluster in clusters:
+                cluster.stop_own()
         return
     directory = tmp_path_factory.mktemp("pulsar")
     clusters = [

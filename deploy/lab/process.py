@@ -98,6 +98,11 @@ class ServerProcess:
         started = start_time(known["pid"])
         return int(known["pid"]) if started is not None and started == known["started"] else None
 
+    @property
+    def own(self) -> bool:
+        """Whether this program has started it and not yet seen its end."""
+        return self._child is not None
+
     def stop(self, *, by: signal.Signals = signal.SIGTERM, grace_s: float = STOP_GRACE_S) -> None:
         """Ask it to end, and kill it when it has not ended after ``grace_s`` seconds."""
         self._end(by, grace_s)

@@ -262,6 +262,12 @@ class PulsarCluster:
             if part in {None, each}:
                 process.stop()
 
+    def stop_own(self) -> None:
+        """End in order what this program has started; what another one started goes on."""
+        for process in reversed(self.processes().values()):
+            if process.own:
+                process.stop()
+
     def kill(self, part: Part | None = None) -> None:
         """End one part, or all, as a power loss would; the data stays."""
         self._let_broker_go(part)

@@ -108,7 +108,9 @@ def test_a_process_is_known_by_its_file_and_ended_by_its_id_only(tmp_path: Path)
 
     other = ServerProcess(name="sleeper", directory=tmp_path, leashed=True)
     assert other.pid() == pid
+    assert (process.own, other.own) == (True, False)
     process.stop()
+    assert not process.own
     assert start_time(pid) is None
     assert other.pid() is None
 
