@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -48,6 +49,12 @@ def opened(tmp_path: Path) -> SqlState:
     state = SqlState.open(f"sqlite:///{tmp_path}/state.db", HERE)
     state.activate()
     return state
+
+
+def silent_s(said: str) -> int:
+    """How long the daemon is said to be silent; a busy machine has taken its time before it looked."""
+    found = re.search(r"the daemon has been silent for (\d+) s", said)
+    return int(found[1]) if found is not None else -1
 
 
 def reported(state: SqlState, at_ms: Millis, *, scanned: bool) -> None:
@@ -106,7 +113,7 @@ def test_waiting_ends_in_time_and_says_what_it_waited_for(run: Run, tmp_path: Pa
     with closing(opened(tmp_path)) as state:
         assert "no daemon has reported yet" in outcome()
         reported(state, Millis(wall_ms() - 60_000), scanned=True)
-        assert "the daemon has been silent for 60 s" in outcome()
+        assert silent_s(outcome()) >= 60
         reported(state, wall_ms(), scanned=False)
         assert "the daemon reads its store" in outcome()
         reported(state, wall_ms(), scanned=True)
