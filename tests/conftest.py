@@ -34,8 +34,10 @@ from tests.suites import STARVED_WAIT
 from tests.support.conditions import compared
 from tests.support.examples import load_profile
 from tests.support.scheduling import ServersTogether
+from tests.support.schema import repeat_upgrades
 
 load_profile()
+repeat_upgrades()
 DESCRIBING.describe = compared
 # A call of the command line in a test builds all its commands anew otherwise: two thirds of its time.
 typer_testing._get_command = functools.cache(typer.main.get_command)  # type: ignore[attr-defined]

@@ -25,6 +25,7 @@ from syncer.state.sql import opening, tables
 from syncer.state.sql.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
+from tests.support.schema import RepeatedUpgrade, Upgrade
 from tests.unit.state.test_contract import EAST, FULL, event, living, stamp, version
 
 
@@ -55,6 +56,24 @@ def test_file_is_private_and_keeps_its_identity(url: str, tmp_path: Path) -> Non
 def test_schema_is_what_the_tables_say(state: SqlState) -> None:
     with state.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+
+
+def test_a_schema_that_is_repeated_is_the_one_that_the_revisions_make(tmp_path: Path) -> None:
+    assert isinstance(opening._upgrade, RepeatedUpgrade)
+    revisions = opening._upgrade.upgrade
+    repeated = RepeatedUpgrade(revisions)
+    ways: list[Upgrade] = [revisions, repeated, repeated]
+    dumps = []
+    for number, upgrade in enumerate(ways):
+        (tmp_path / f"{number}.db").touch()
+        engine = opening.connect(opening.parse_url(f"sqlite:///{tmp_path}/{number}.db"), "writer")
+        with engine.begin() as connection:
+            upgrade(connection)
+        engine.dispose()
+        with closing(sqlite3.connect(tmp_path / f"{number}.db")) as database:
+            dumps.append(list(database.iterdump()))
+    assert len(dumps[0]) > 50
+    assert dumps[1:] == [dumps[0]] * 2
 
 
 @pytest.mark.parametrize(("bad", "error"), [("nonsense", ConfigError), ("mysql://h/d", ConfigError)])
