@@ -6,10 +6,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUN = $(PYTHON) -m tests.run $(if $(SEED),--seed $(SEED))
+RUN = $(or $(PYTHON),python3) -m tests.run $(if $(SEED),--seed $(SEED))
 PROCESSES ?= 2
 export PYTHON
 

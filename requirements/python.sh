@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
 # Makes .venv hold exactly-pinned, hash-checked dependencies and the project itself, editable.
 # People and CI come this way ('make setup'); nothing else installs Python packages.
+# PYTHON names the interpreter; without it the first python3 is taken, or one that is much faster, once and for all.
 # Done before with the same lock, project table and interpreter: returns at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python=${PYTHON:-python3}
 venv=.venv
 lock=requirements/dev.lock
 
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-    echo "setup: '$python' is missing or older than Python 3.11; name a newer one: make setup PYTHON=python3.12" >&2
-    exit 1
-fi
-
-# Two 'make' side by side must not install into one environment at once.
 mkdir -p .setup
+# Two 'make' side by side must not install into one environment at once.
 if command -v flock >/dev/null; then
     exec 9>.setup/lock
     flock -w 900 9
+fi
+
+python=${PYTHON:-$(cat .setup/interpreter 2>/dev/null || true)}
+if [ -z "$python" ] || ! command -v "$python" >/dev/null; then
+    python=${PYTHON:-$(requirements/interpreter.sh || echo python3)}
+    [ -n "${PYTHON:-}" ] || echo "$python" >.setup/interpreter
+fi
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    echo "setup: '$python' is missing or older than Python 3.11; name a newer one: make setup PYTHON=python3.12" >&2
+    exit 1
 fi
 
 key=$("$python" - "$lock" pyproject.toml <<'PY'
@@ -34,7 +39,8 @@ stamp=$venv/.setup-key
 
 echo "setup: installing $(grep -c '==' "$lock") pinned packages into $venv (a minute or two, once)" >&2
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
-if ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
+version='import sys; print(sys.version)'
+if ! "$venv/bin/python" -c 'import pip' 2>/dev/null || [ "$("$venv/bin/python" -c "$version")" != "$("$python" -c "$version")" ]; then
     if ! "$python" -m venv --clear "$venv"; then
         echo "setup: this Python cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2
         exit 1
