@@ -59,6 +59,9 @@ BACKGROUND: Final = "work"
 PR_SET_CHILD_SUBREAPER: Final = 36
 YIELDS: Final = 5
 """By how much, as a nice value."""
+IN_MEMORY: Final = Path("/dev/shm")
+ROOM_BYTES: Final = 10 << 30
+"""Files of the run are kept in memory where so much of it is free: most of them are databases, which wait for disks."""
 
 
 class Interrupts:
@@ -324,6 +327,34 @@ def run_step(step: Step, *, rules: Rules, suite: str = "step") -> Report:
         running.close()
 
 
+@contextmanager
+def place_of_files() -> Iterator[None]:
+    """Give the steps a folder for temporary files, in memory where it has room; a ``TMPDIR`` of the user's stays."""
+    if "TMPDIR" in os.environ or not _roomy():
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="tests-", dir=IN_MEMORY, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o1777)  # servers and tests run as several users
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+            tempfile.tempdir = None
+
+
+def _roomy() -> bool:
+    with suppress(OSError, ValueError, StopIteration):
+        held = os.statvfs(IN_MEMORY)
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+        mounts = (line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines())
+        kind = next((kind, options.split(",")) for _, where, kind, options, *_ in mounts if where == str(IN_MEMORY))
+        usable = kind[0] == "tmpfs" and "noexec" not in kind[1] and os.access(IN_MEMORY, os.W_OK)
+        return usable and min(free, held.f_bavail * held.f_frsize) > ROOM_BYTES
+    return False
+
+
 class Run:
     """One run of a target.
 
@@ -474,7 +505,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     limit = table.limits[options.target]
     print(f"=== target {rules.target}, seed {rules.seed} (again: SEED={rules.seed})", flush=True)
     ORPHANS.adopt()
-    with INTERRUPTS.heard():
+    with INTERRUPTS.heard(), place_of_files():
         run = Run(suites, rules, limit, table.servers)
         run.play()
         reports = run.reports

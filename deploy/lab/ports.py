@@ -10,7 +10,6 @@ import fcntl
 import os
 import random
 import socket
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +50,8 @@ def _next() -> int:
 
 
 def _turn() -> Path:
-    """Where it stands whose turn it is."""
-    return Path(tempfile.gettempdir()) / f"pulsar-syncer-ports-{os.getuid()}"
+    """Where it stands whose turn it is: one place for all programs of a user, whatever ``TMPDIR`` says."""
+    return Path("/tmp") / f"pulsar-syncer-ports-{os.getuid()}"  # noqa: S108 - it holds a number, and is the user's own
 
 
 def _is_free(port: int) -> bool:

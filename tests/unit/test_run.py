@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -628,3 +629,70 @@ def test_what_a_command_counts_beside_its_cases_is_told(tmp_path: Path) -> None:
     ]
     result = run(one_suite(tmp_path / "suites.toml", *steps))
     assert "tried: 1260 schedules" in result.stdout
+
+
+# -- where its files are
+
+
+def test_files_are_kept_in_memory_where_it_has_room_and_every_user_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(suite_runner, "IN_MEMORY", tmp_path)
+    monkeypatch.setattr(suite_runner, "_roomy", lambda: True)
+    with suite_runner.place_of_files():
+        place = Path(os.environ["TMPDIR"])
+        assert place.parent == tmp_path
+        assert place.stat().st_mode & 0o1777 == 0o1777
+        assert Path(tempfile.mkdtemp()).parent == place
+    assert not place.exists()
+    assert "TMPDIR" not in os.environ
+    monkeypatch.setattr(suite_runner, "_roomy", lambda: False)
+    with suite_runner.place_of_files():
+        assert "TMPDIR" not in os.environ
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "own"))
+    monkeypatch.setattr(suite_runner, "_roomy", lambda: True)
+    with suite_runner.place_of_files():
+        assert os.environ["TMPDIR"] == str(tmp_path / "own")
+
+
+def test_memory_without_room_or_that_is_a_disk_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite_runner, "IN_MEMORY", tmp_path)
+    assert not suite_runner._roomy(), "no mount"
+    monkeypatch.setattr(suite_runner, "IN_MEMORY", Path("/proc"))
+    assert not suite_runner._roomy(), "another kind of file system"
+    monkeypatch.setattr(suite_runner, "IN_MEMORY", Path("/dev/shm"))
+    monkeypatch.setattr(suite_runner, "ROOM_BYTES", 1 << 60)
+    assert not suite_runner._roomy(), "no room"
+
+
+# -- the interpreter
+
+
+@pytest.mark.parametrize(
+    ("times", "taken"),
+    [
+        ({"a": 100, "b": 95}, "a"),
+        ({"a": 100, "b": 89}, "b"),
+        ({"a": 100, "b": 80, "c": 60}, "c"),
+        ({"a": None, "b": 100, "c": 95}, "b"),
+        ({"a": None}, None),
+    ],
+)
+def test_the_first_interpreter_is_taken_unless_another_one_is_much_faster(
+    tmp_path: Path, times: dict[str, int | None], taken: str | None
+) -> None:
+    for name, took in times.items():
+        (tmp_path / name).mkdir()
+        program = tmp_path / name / "python3"
+        program.write_text(f"#!/bin/sh\n{f'echo {took} {name}' if took is not None else 'exit 1'}\n", encoding="utf-8")
+        program.chmod(0o755)
+    path = ":".join(str(tmp_path / name) for name in times)
+    found = subprocess.run(
+        ["/bin/bash", REPOSITORY / "requirements" / "interpreter.sh"],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.stdout.strip() or None, found.returncode) == (taken, 0 if taken is not None else 1)
