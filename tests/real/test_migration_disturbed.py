@@ -44,12 +44,14 @@ class TopicMaker(threading.Thread):
 
     Attributes:
         ending: Set to make it end.
+        every_s: How long it rests between two topics.
         refused: What it was told where it could not go on, by topic.
     """
 
     def __init__(self, service_url: str, namespace: str) -> None:
         super().__init__(daemon=True)
         self.ending = threading.Event()
+        self.every_s = _TOPIC_EVERY_S
         self.refused: dict[str, str] = {}
         self._client = patient_client(service_url)
         self._namespace = namespace
@@ -60,7 +62,7 @@ class TopicMaker(threading.Thread):
     def run(self) -> None:
         """Make topics until it is told to end."""
         number = 0
-        while not self.ending.wait(_TOPIC_EVERY_S):
+        while not self.ending.wait(self.every_s):
             topic, number = f"persistent://{self._namespace}/made-{number}", number + 1
             try:
                 self._consumers[topic] = self._client.subscribe(topic, "reader")
@@ -122,7 +124,8 @@ async def test_topics_that_are_made_all_the_while_are_moved_too(
     await migration.blue.calls.send("POST", f"/admin/v2/namespaces/{namespace}/autoTopicCreation", override)
 
     async def made_meanwhile(stop: MigrationStop) -> None:
-        assert stop.code is StopCode.NOT_MOVED, stop  # a slow machine makes a topic in each attempt
+        assert stop.code is StopCode.NOT_MOVED, stop
+        maker.every_s *= 2  # where each attempt takes longer than a topic, the namespace would never be moved
 
     async def operator() -> None:
         await migration.go()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from deploy.lab.traffic.loads import PublisherLoad, Sending, TopicLoad
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.migration.cure import Cure
 from syncer.migration.running.report import FlipOutcome, FlipReport
+from syncer.waiting import until
 from tests.conftest import PulsarPair
 from tests.real.flipped_pair import LOADED_S, FlippedPair
 from tests.real.migrations import BLUE, GREEN
@@ -30,8 +32,6 @@ STEADY: Final = PublisherLoad(per_s=50)
 SILENT: Final = PublisherLoad(per_s=0.12, sizes=(500,))
 SEND_TIMEOUT_S: Final = 30.0
 """Of a client that was not told otherwise."""
-_ATTEMPTS: Final = 3
-"""A machine may stand still while somebody publishes fifty times a second; not each time."""
 
 
 @pytest.fixture
@@ -89,10 +89,9 @@ async def flipped_by_gate(pair: FlippedPair, name: str) -> None:
 
 
 async def test_one_steady_producer_a_topic_is_moved_by_the_brake_alone(pair: FlippedPair) -> None:
-    for attempt in range(_ATTEMPTS):
-        if await flipped_by_brake(pair, f"brake-{attempt}"):
-            return
-    pytest.fail(f"the gate was taken {_ATTEMPTS} times")
+    """A machine may stand still while somebody publishes fifty times a second; not each time."""
+    attempts = itertools.count()
+    await until(lambda: flipped_by_brake(pair, f"brake-{next(attempts)}"), "the brake alone moves steady producers")
 
 
 async def test_many_silent_and_uneven_producers_are_moved_by_the_gate(pair: FlippedPair) -> None:
