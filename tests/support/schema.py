@@ -43,12 +43,8 @@ class RepeatedUpgrade:
                 self.upgrade(connection)
             self._statements[kind] = statements
             return
-        cursor = connection.connection.cursor()
-        try:
-            for text, parameters in self._statements[kind]:
-                cursor.execute(text, parameters)
-        finally:
-            cursor.close()
+        for text, parameters in self._statements[kind]:
+            connection.exec_driver_sql(text, parameters or None)
 
 
 @contextmanager
