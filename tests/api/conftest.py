@@ -29,9 +29,12 @@ from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.api.test_app import Daemon
+from tests.support.adapters import share_adapters
 from tests.support.region_database import QUIET, REMOTE, daemon, run, state, template, views
 from tests.support.served_api import served
 from tests.unit.registers import X
+
+share_adapters()
 
 __all__ = ["daemon", "run", "state", "template", "views"]
 
