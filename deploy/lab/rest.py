@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import urllib.error
 import urllib.request
@@ -9,12 +10,28 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from deploy.lab.process import ServerFailed
+from syncer.waiting import wait_until
 
 TIMEOUT_S: Final = 120.0
 _NOT_FOUND: Final = 404
+_TROUBLE: Final = 500
+"""From here on the trouble is the server's."""
 _CONFLICT: Final = 409
 _ELSEWHERE: Final = 307
 _MOST_REDIRECTS: Final = 5
+
+
+class CallRefused(ServerFailed):
+    """A server answered with an error.
+
+    Args:
+        status: Of HTTP.
+        text: The call and the answer.
+    """
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 def answers(url: str, token: str = "") -> bool:
@@ -57,9 +74,36 @@ def _send(method: str, url: str, body: object, *, exists_is_fine: bool) -> bool 
                 return str(exc.headers["Location"])
             if exc.code == _CONFLICT and exists_is_fine:
                 return False
-            raise ServerFailed(f"{method} {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc
+            said = exc.read().decode(errors="replace")[:300]
+            raise CallRefused(exc.code, f"{method} {url}: {exc.code} {said}") from exc
     except OSError as exc:
         raise ServerFailed(f"{method} {url}: {exc}") from exc
+
+
+def send_until_done(method: str, url: str) -> None:
+    """Make one call, and again while the broker has a trouble of its own: a busy one may not come to it in time.
+
+    Raises:
+        CallRefused: It cannot be done.
+        WaitFailed: The trouble stayed.
+    """
+    tries = itertools.count(1)
+    said = ""
+
+    def done() -> bool:
+        nonlocal said
+        again = next(tries) > 1
+        try:
+            return send(method, url) or True
+        except CallRefused as exc:
+            if exc.status == _NOT_FOUND and method == "DELETE" and again:
+                return True  # the call that failed has done it
+            if exc.status < _TROUBLE:
+                raise
+            said = str(exc)
+            return False
+
+    wait_until(done, f"{method} {url} is done", shown=lambda: said)
 
 
 def get(url: str) -> Any:  # noqa: ANN401 - JSON of the broker

@@ -80,7 +80,7 @@ class AskedCluster:
 
     def admin(self, method: str, topic: str, what: str = "") -> None:
         """Ask the broker something about a topic."""
-        rest.send(method, f"{self.cluster.admin_url}/admin/v2/{topic.replace('://', '/')}{what}")
+        rest.send_until_done(method, f"{self.cluster.admin_url}/admin/v2/{topic.replace('://', '/')}{what}")
 
     @contextmanager
     def client(self) -> Iterator[pulsar.Client]:
