@@ -253,7 +253,9 @@ def _come_and_go(one: AskedCluster, client: pulsar.Client) -> None:
             producer.send(f"message {number}", partition_key=f"key {number % 3}")
         one.admin("PUT", topic, "/unload")
     one.admin("PUT", topic, "/compaction")
-    for _ in range(3 * MESSAGES):
+    # A producer on its way back is not told of an unload, and would publish to nobody until it gives up.
+    producer.send("it is back")
+    for _ in range(3 * MESSAGES + 1):
         consumer.acknowledge(consumer.receive(WAIT_MS))
     one.admin("PUT", topic, "/unload")
     producer.send("last")
