@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from api.admission import Admission, RefusedAttempt
 from api.app import create_app
+from api.inquiries import Inquiries
 from syncer.access import token_file, tokens
 from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
@@ -30,6 +31,7 @@ from syncer.state.views.region import Views
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.api.test_app import Daemon
 from tests.support.adapters import share_adapters
+from tests.support.patience import PICTURE_S
 from tests.support.region_database import QUIET, REMOTE, daemon, run, state, template, views
 from tests.support.served_api import served
 from tests.unit.registers import X
@@ -141,7 +143,7 @@ def region(config: Config, state: SqlState, store: None, views: Views, rights_fo
         gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure(), refused=told.append
     )
     inside = Inside(config, views)
-    app = create_app(Daemon(), inside=inside, admitting=admission)
+    app = create_app(Daemon(), inside=inside, admitting=admission, inquiries=Inquiries(kept_s=PICTURE_S))
     with TestClient(app, raise_server_exceptions=False) as client:
         yield Region(client, known, told, inside)
 
@@ -164,7 +166,8 @@ def from_afar(region: Region, tmp_path: Path, rights_folder: Path, monkeypatch: 
     token = on_another_host(tmp_path, made_tokens(rights_folder)["read"], monkeypatch)
     admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
     inside = Inside(region.inside.config, region.inside.views)
-    with served(create_app(Daemon(), inside=inside, admitting=admission)) as address:
+    far = create_app(Daemon(), inside=inside, admitting=admission, inquiries=Inquiries(kept_s=PICTURE_S))
+    with served(far) as address:
         yield lambda *words: CliRunner().invoke(
             app, ["--server", address, *words], env={"SYNCER_TOKEN_FILE": str(token)}
         )

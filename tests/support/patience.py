@@ -16,6 +16,9 @@ LEASE_S: Final = 1.0
 SILENCE_S: Final = 2.0
 """A killed daemon's successor waits for its lease: short on an idle machine, so that tests of it are quick there."""
 
+PICTURE_S: Final = 300.0
+"""Who asks for advice and then for its plan has so long for both; nothing waits for it."""
+
 SHORT_STORE: Final[dict[str, Any]] = {"timeout": "1s"}
 """Of a store that is to be found away soon."""
 SHORT_BUS: Final[dict[str, Any]] = {"busy_timeout": "500ms", "lease": "1s"}
