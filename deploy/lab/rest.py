@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import urllib.error
 import urllib.request
@@ -87,16 +86,14 @@ def send_until_done(method: str, url: str) -> None:
         CallRefused: It cannot be done.
         WaitFailed: The trouble stayed.
     """
-    tries = itertools.count(1)
     said = ""
 
     def done() -> bool:
         nonlocal said
-        again = next(tries) > 1
         try:
             return send(method, url) or True
         except CallRefused as exc:
-            if exc.status == _NOT_FOUND and method == "DELETE" and again:
+            if exc.status == _NOT_FOUND and method == "DELETE" and said:
                 return True  # the call that failed has done it
             if exc.status < _TROUBLE:
                 raise
