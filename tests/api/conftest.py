@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner, Result
 
@@ -134,6 +135,11 @@ def rights_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("rights")
 
 
+def application(inside: Inside, admission: Admission) -> FastAPI:
+    """The region's API, in whose tests no picture of a cluster grows old."""
+    return create_app(Daemon(), inside=inside, admitting=admission, inquiries=Inquiries(kept_s=PICTURE_S))
+
+
 @pytest.fixture
 def region(config: Config, state: SqlState, store: None, views: Views, rights_folder: Path) -> Iterator[Region]:
     del state, store
@@ -143,8 +149,7 @@ def region(config: Config, state: SqlState, store: None, views: Views, rights_fo
         gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure(), refused=told.append
     )
     inside = Inside(config, views)
-    app = create_app(Daemon(), inside=inside, admitting=admission, inquiries=Inquiries(kept_s=PICTURE_S))
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with TestClient(application(inside, admission), raise_server_exceptions=False) as client:
         yield Region(client, known, told, inside)
 
 
@@ -166,8 +171,7 @@ def from_afar(region: Region, tmp_path: Path, rights_folder: Path, monkeypatch: 
     token = on_another_host(tmp_path, made_tokens(rights_folder)["read"], monkeypatch)
     admission = Admission(gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure())
     inside = Inside(region.inside.config, region.inside.views)
-    far = create_app(Daemon(), inside=inside, admitting=admission, inquiries=Inquiries(kept_s=PICTURE_S))
-    with served(far) as address:
+    with served(application(inside, admission)) as address:
         yield lambda *words: CliRunner().invoke(
             app, ["--server", address, *words], env={"SYNCER_TOKEN_FILE": str(token)}
         )

@@ -5,7 +5,6 @@ An application has some ninety routes with hundreds of parameters of a few kinds
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from fastapi._compat import v2
@@ -26,7 +25,6 @@ class SharedAdapters:
         return self._made[key]
 
 
-@cache
 def share_adapters() -> None:
     """Have FastAPI use one set of adapters in this program."""
     v2.TypeAdapter = SharedAdapters()  # type: ignore[assignment,attr-defined]  # it is only called there
