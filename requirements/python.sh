@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv hold exactly-pinned, hash-checked dependencies and the project itself, editable.
 # People and CI come this way ('make setup'); nothing else installs Python packages.
-# PYTHON names the interpreter; without it the first python3 is taken, or one that is much faster, once and for all.
+# PYTHON names the interpreter, until it names another; at first it is the first python3, or one that is much faster.
 # Done before with the same lock, project table and interpreter: returns at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,14 +17,14 @@ if command -v flock >/dev/null; then
 fi
 
 python=${PYTHON:-$(cat .setup/interpreter 2>/dev/null || true)}
-if [ -z "$python" ] || ! command -v "$python" >/dev/null; then
-    python=${PYTHON:-$(requirements/interpreter.sh || echo python3)}
-    [ -n "${PYTHON:-}" ] || echo "$python" >.setup/interpreter
+if [ -z "${PYTHON:-}" ] && ! command -v "$python" >/dev/null; then
+    python=$(requirements/interpreter.sh || echo python3)
 fi
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "setup: '$python' is missing or older than Python 3.11; name a newer one: make setup PYTHON=python3.12" >&2
     exit 1
 fi
+echo "$python" >.setup/interpreter
 
 key=$("$python" - "$lock" pyproject.toml <<'PY'
 import hashlib, json, pathlib, sys, tomllib
