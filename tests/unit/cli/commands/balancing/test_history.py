@@ -29,12 +29,11 @@ from tests.support.load_sources import RUNTIME, brokers_with, store_with
 from tests.support.logs import logging_restored
 
 B1, B2 = "b1:8080", "b2:8080"
-NOW_MS = time.time_ns() // 1_000_000
 QUIET = Usage(10.0, 100.0)
 
 
 def sample(ago_min: int, owner: str, cpu: float = 50.0) -> LoadSample:
-    """The small cluster so long ago, with its first bundle at a broker."""
+    """The small cluster so long before this call, with its first bundle at a broker."""
     usages = [
         SeenUsages(cpu=Usage(each, 100.0), memory=QUIET, direct_memory=QUIET, bandwidth_in=QUIET, bandwidth_out=QUIET)
         for each in (cpu, 10.0)
@@ -42,7 +41,7 @@ def sample(ago_min: int, owner: str, cpu: float = 50.0) -> LoadSample:
     stats = BundleStats(Rates(100.0, 100.0, 1e6, 1e6), 10, 5, 5)
     return LoadSample(
         cluster="east",
-        taken_ms=NOW_MS - ago_min * 60_000,
+        taken_ms=time.time_ns() // 1_000_000 - ago_min * 60_000,
         manager=LoadManager.MODULAR,
         brokers={name: SampledBroker(usages=each) for name, each in zip((B1, B2), usages, strict=True)},
         bundles={
@@ -52,7 +51,9 @@ def sample(ago_min: int, owner: str, cpu: float = 50.0) -> LoadSample:
     )
 
 
-TO_AND_FRO = [sample(40, B1), sample(30, B2), sample(20, B1), sample(10, B1)]
+def to_and_fro() -> list[LoadSample]:
+    """A bundle that goes to the second broker, and comes back."""
+    return [sample(40, B1), sample(30, B2), sample(20, B1), sample(10, B1)]
 
 
 @pytest.fixture
@@ -96,10 +97,11 @@ def run(home: Path, *words: str) -> Result:
 
 
 def test_what_was_recorded_is_shown(home: Path) -> None:
-    recorded(home, TO_AND_FRO, moves=LEAST_COUNT)
+    samples = to_and_fro()
+    recorded(home, samples, moves=LEAST_COUNT)
     words = ("balancer", "history", "show", "--cluster", "green")
     found = LoadHistoryDocument.model_validate_json(run(home, *words, "-o", "json").stdout)
-    assert (found.samples, found.first_ms, found.last_ms) == (4, NOW_MS - 2_400_000, NOW_MS - 600_000)
+    assert (found.samples, found.first_ms, found.last_ms) == (4, samples[0].taken_ms, samples[-1].taken_ms)
     assert [(each.source, each.target) for each in found.latest_changes] == [(B2, B1), (B1, B2)]
     assert found.moves == LEAST_COUNT
     assert found.prediction_ratio == pytest.approx(3.0)
@@ -117,13 +119,14 @@ def test_without_a_history_it_is_said(home: Path) -> None:
 
 
 def test_recorded_load_is_played_a_round_for_each_sample(home: Path) -> None:
-    recorded(home, [sample(ago_min, B1, cpu=95.0) for ago_min in (*range(80, 64, -1), 10, 9, 8, 7)])
+    samples = [sample(ago_min, B1, cpu=95.0) for ago_min in (*range(80, 64, -1), 10, 9, 8, 7)]
+    recorded(home, samples)
     words = ("balancer", "compare", "--cluster", "green", "--recorded", "--strategy", "OverloadShedder")
     result = run(home, *words, "-o", "json")
     assert result.exit_code == 0, result.stderr
     found = ComparisonDocument.model_validate_json(result.stdout)
     assert (found.load.samples, found.load.brokers, found.load.bundles) == (20, 2, 2)
-    assert (found.load.first_ms, found.load.last_ms) == (NOW_MS - 80 * 60_000, NOW_MS - 7 * 60_000)
+    assert (found.load.first_ms, found.load.last_ms) == (samples[0].taken_ms, samples[-1].taken_ms)
     assert all(len(each.pulsar.rounds) >= 20 for each in found.strategies)
     shown = run(home, *words, "--since", "40min").stderr
     assert "a round for each of 4 samples" in shown
@@ -133,7 +136,7 @@ def test_the_doctor_finds_by_the_history_what_one_look_cannot(home: Path) -> Non
     words = ("balancer", "doctor", "--cluster", "green", "-o", "json")
     before = DoctorDocument.model_validate_json(run(home, *words).stdout)
     assert "bundle-ping-pong" in {code for each in before.unjudged for code in each.codes}
-    recorded(home, TO_AND_FRO)
+    recorded(home, to_and_fro())
     after = DoctorDocument.model_validate_json(run(home, *words).stdout)
     (found,) = (each for each in after.found if each.code == "bundle-ping-pong")
     assert found.where == FIRST
@@ -150,7 +153,7 @@ def test_a_history_that_cannot_be_used_is_said_and_left(home: Path) -> None:
 
 
 def test_advice_says_what_its_seconds_were_corrected_by(home: Path) -> None:
-    recorded(home, TO_AND_FRO, moves=LEAST_COUNT)
+    recorded(home, to_and_fro(), moves=LEAST_COUNT)
     result = run(home, "balancer", "advise", "--cluster", "green", "-o", "json")
     assert result.exit_code == 0, result.stderr
     found = AdviceDocument.model_validate_json(result.stdout)
@@ -161,7 +164,7 @@ def test_advice_says_what_its_seconds_were_corrected_by(home: Path) -> None:
 
 
 def test_it_is_exported_once_where_the_packages_are(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded(home, TO_AND_FRO)
+    recorded(home, to_and_fro())
     file = home / "load.parquet"
     words = ("balancer", "history", "export", str(file), "--cluster", "green")
     result = run(home, *words)
