@@ -58,8 +58,13 @@ def make_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeClust
             ),
             store=store,
             store_properties={"zookeeper.audit.enable": "true"},
-            # A topic of the namespace's policies would be loaded before each other one, or fail before it.
-            broker={"systemTopicEnabled": "false", "topicLevelPoliciesEnabled": "false"},
+            # A topic of the namespace's policies would be loaded before each other one, or fail before it; topics
+            # that nobody uses would be deleted after a minute, in the middle of a test on a busy machine.
+            broker={
+                "systemTopicEnabled": "false",
+                "topicLevelPoliciesEnabled": "false",
+                "brokerDeleteInactiveTopicsEnabled": "false",
+            },
             cpu_percent=(),
         )
         cluster = BrokersCluster(tmp_path_factory.mktemp("ledgers"), settings)
