@@ -32,6 +32,9 @@ STARVED_WAIT: Final = "starved-wait"
 ALWAYS_RED: Final = ("tests/unit/", "tests/property/", "tests/simulation/")
 """A failure of what neither waits nor shares a machine with anything is never called unsteady."""
 MOST_UNSTEADY: Final = 2
+TRACE_LINES: Final = 10
+"""Of each failure so many lines stand beside the verdict: the whole is far above, and a log may have lost it."""
+TRACE_COLUMNS: Final = 240
 
 
 class Target(StrEnum):
@@ -162,6 +165,7 @@ class Outcome:
         essential: The rest cannot run.
         suspects: Failures that may be the machine's.
         proof: Noun → number of what was tried.
+        traces: The lines that tell why something failed, for each failure.
     """
 
     passed: int = 0
@@ -171,6 +175,7 @@ class Outcome:
     essential: bool = False
     suspects: tuple[Suspect, ...] = ()
     proof: Mapping[str, int] = field(default_factory=dict)
+    traces: tuple[str, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -181,6 +186,7 @@ class Outcome:
             essential=self.essential or other.essential,
             suspects=self.suspects + other.suspects,
             proof=dict(Counter(self.proof) + Counter(other.proof)),
+            traces=self.traces + other.traces,
         )
 
 
@@ -338,7 +344,13 @@ def _case(name: str, parts: Sequence[ElementTree.Element], rules: Rules) -> Outc
         suspected = len(waits) >= len(failures) and not waits[0].startswith(ALWAYS_RED)
         problem = f"failed: {name}"
         suspects = (Suspect(test=waits[0], trace=trace, problem=problem),) if suspected else ()
-        return Outcome(failed=1, problems=(problem,), suspects=suspects, proof=proof)
+        return Outcome(
+            failed=1,
+            problems=(problem,),
+            suspects=suspects,
+            proof=proof,
+            traces=(f"{problem}\n{shortened(trace.splitlines())}",),
+        )
     skip = parts[-1].find("skipped")
     reason = "" if skip is None else skip.get("message", "")
     if skip is None or skip.get("type") == "pytest.xfail":
@@ -346,6 +358,13 @@ def _case(name: str, parts: Sequence[ElementTree.Element], rules: Rules) -> Outc
     if rules.ci and not any(re.search(pattern, reason) for pattern in rules.allowed_skips):
         return Outcome(failed=1, skipped=1, problems=(f"skipped under CI: {name}: {reason}",))
     return Outcome(skipped=1, problems=(f"skipped: {name}: {reason}",))
+
+
+def shortened(said: Sequence[str]) -> str:
+    """Return the lines of an output that tell why it failed: pytest's own, else its last ones; long ones are cut."""
+    lines = [line.rstrip() for line in said if line.strip()]
+    own = [line for line in lines if line.startswith("E ")][:TRACE_LINES]
+    return "\n".join(f"    {line[:TRACE_COLUMNS]}" for line in own or lines[-TRACE_LINES:])
 
 
 def read_counts(lines: Sequence[str]) -> Outcome:
@@ -380,7 +399,8 @@ def judged(step: Step, status: int | None, junit: Path, rules: Rules, said: Sequ
             cause = "it counted nothing"
         if status is None:
             cause = "it did not end in time"
-        outcome += Outcome(failed=1, problems=(f"failed: {step.name}: {cause}",))
+        problem = f"failed: {step.name}: {cause}"
+        outcome += Outcome(failed=1, problems=(problem,), traces=(f"{problem}\n{shortened(said)}",))
     proof = {noun: int(found[1].replace(",", "")) for noun, found in _proofs(step, said)}
     return replace(outcome + Outcome(proof=proof), essential=step.essential and outcome.failed > 0)
 
@@ -419,6 +439,7 @@ def _counted_as_passed(report: Report, found: Sequence[Suspect]) -> Report:
         failed=report.outcome.failed - len(own),
         problems=tuple(problems),
         suspects=(),
+        traces=tuple(each for each in report.outcome.traces if each.split("\n", 1)[0] not in own),
     )
     return replace(report, outcome=outcome)
 
@@ -440,6 +461,7 @@ def render(
     cpu = sum(report.cpu_minutes for report in reports)
     lines.append(f"{'all':<12}{minutes:>8.1f}{cpu:>7.1f}{total.passed:>8}{total.failed:>8}{total.skipped:>8}")
     lines += ["", *(f"{report.suite}: {problem}" for report in reports for problem in report.outcome.problems)]
+    lines += total.traces
     if total.proof:
         lines.append(f"tried: {', '.join(f'{number} {noun}' for noun, number in sorted(total.proof.items()))}")
     over = "" if minutes <= limit.minutes else ": over its limit"

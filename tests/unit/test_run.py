@@ -18,6 +18,7 @@ from tests.run import RunningStep, run_step
 from tests.suites import (
     REPOSITORY,
     STARVED_WAIT,
+    TRACE_LINES,
     Outcome,
     Report,
     Rules,
@@ -102,6 +103,22 @@ def test_a_command_that_counts_by_itself_is_counted_as_it_says(tmp_path: Path) -
     assert (result.returncode, last(result)) == (1, "tests: 8 passed, 1 failed")
     assert "PASS one" in result.stdout
     assert "it: failed: two: it ended" in result.stdout
+
+
+def test_why_something_failed_stands_beside_the_verdict(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "def test_sum() -> None:\n    print('before ' * 200)\n    assert 1 + 1 == 3\n", encoding="utf-8"
+    )
+    (tmp_path / "it.sh").write_text("seq 100; echo the disk is full; exit 2\n", encoding="utf-8")
+    steps = [f'{{ name = "sums", pytest = ["{tmp_path}"] }}', f'{{ name = "disk", run = ["sh", "{tmp_path}/it.sh"] }}']
+
+    result = run(one_suite(tmp_path / "suites.toml", *steps))
+
+    verdict = result.stdout[result.stdout.index("\nsuite ") :].splitlines()
+    assert "    E       assert (1 + 1) == 3" in verdict
+    assert verdict[verdict.index("failed: disk: exit status 2") + TRACE_LINES] == "    the disk is full"
+    assert "    92" in verdict
+    assert "    91" not in verdict
 
 
 @pytest.mark.parametrize(
