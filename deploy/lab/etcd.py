@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Final
 
+from deploy.lab import rest
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command
 from deploy.lab.server import Server
@@ -51,7 +51,7 @@ class EtcdNode(Server):
         try:
             with urllib.request.urlopen(f"{self.url}/v3/kv/range", asked, timeout=2.0) as answer:  # noqa: S310 - our own
                 found = json.load(answer).get("kvs", [])
-        except (urllib.error.URLError, OSError):
+        except rest.NO_ANSWER:
             return False
         return any(each.get("lease", "0") != "0" for each in found)
 
@@ -76,5 +76,5 @@ class EtcdNode(Server):
         try:
             with urllib.request.urlopen(f"{self.url}/health", timeout=2.0) as answer:  # noqa: S310 - our own http URL
                 return b'"true"' in answer.read()
-        except (urllib.error.URLError, OSError):
+        except rest.NO_ANSWER:
             return False

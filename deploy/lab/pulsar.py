@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -365,7 +364,7 @@ class PulsarCluster:
         try:
             with urllib.request.urlopen(request, timeout=rest.TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
                 return int(json.load(answer).get("count", 0)) > 0
-        except (urllib.error.URLError, OSError) as exc:
+        except rest.NO_ANSWER as exc:
             raise ServerFailed(f"{self.name}: etcd did not answer: {exc}") from exc
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -12,6 +13,8 @@ from deploy.lab.process import ServerFailed
 from syncer.waiting import wait_until
 
 TIMEOUT_S: Final = 120.0
+NO_ANSWER: Final = (OSError, http.client.HTTPException, json.JSONDecodeError)
+"""What a call raises to which no answer came, or none that is whole: a server may be killed in the middle of one."""
 _NOT_FOUND: Final = 404
 _TROUBLE: Final = 500
 """From here on the trouble is the server's."""
@@ -41,7 +44,7 @@ def answers(url: str, token: str = "") -> bool:
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
             return bool(answer.status < 300)
-    except (urllib.error.URLError, OSError):
+    except NO_ANSWER:
         return False
 
 
@@ -73,9 +76,8 @@ def _send(method: str, url: str, body: object, *, exists_is_fine: bool) -> bool 
                 return str(exc.headers["Location"])
             if exc.code == _CONFLICT and exists_is_fine:
                 return False
-            said = exc.read().decode(errors="replace")[:300]
-            raise CallRefused(exc.code, f"{method} {url}: {exc.code} {said}") from exc
-    except OSError as exc:
+            raise CallRefused(exc.code, f"{method} {url}: {exc.code} {_said(exc)}") from exc
+    except NO_ANSWER as exc:
         raise ServerFailed(f"{method} {url}: {exc}") from exc
 
 
@@ -116,9 +118,17 @@ def get(url: str) -> Any:  # noqa: ANN401 - JSON of the broker
         with exc:
             if exc.code == _NOT_FOUND:
                 return None
-            raise ServerFailed(f"GET {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc
-    except OSError as exc:
-        raise ServerFailed(f"GET {url}: {exc}") from exc
+            raise ServerFailed(f"GET {url}: {exc.code} {_said(exc)}") from exc
+    except NO_ANSWER as exc:
+        raise ServerFailed(f"GET {url}: {type(exc).__name__}: {exc}") from exc
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    """Return what stands in an error's answer, as far as it came."""
+    try:
+        return error.read().decode(errors="replace")[:300]
+    except NO_ANSWER as exc:
+        return f"({type(exc).__name__})"
 
 
 def put_or_update(url: str, body: object) -> None:

@@ -80,20 +80,23 @@ def main() -> int:
 
 
 def _finish(outcome: Outcome, directory: Path | None) -> None:
+    if directory is not None:
+        for place in report.write(outcome, directory):
+            tell(f"report: {place}")
     if outcome.judgement is not None:
         for what, count in outcome.judgement.counts.items():
             tell(f"  {what:28}{count:9}")
-        for broken in outcome.judgement.broken[:50]:
-            tell(f"BROKEN {broken}")
         for path, lines in outcome.judgement.stories.items():
             tell(f"STORY of {path}")
             for line in lines:
                 tell(f"    {line}")
-    if directory is not None:
-        for place in report.write(outcome, directory):
-            tell(f"report: {place}")
+        for broken in outcome.judgement.broken[:50]:
+            tell(f"BROKEN {broken}")
     for trouble in outcome.trouble:
         tell(f"TROUBLE {trouble}")
+    for played in outcome.steps:
+        if played.failed:
+            tell(f"NOT SEEN {played.step}: {played.failed}")
     print(outcome.verdict, flush=True)
 
 

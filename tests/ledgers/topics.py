@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Final
 
 import pulsar
@@ -89,14 +90,22 @@ def loaded(cluster: BrokersCluster, topics: Iterable[str]) -> set[str]:
 
 
 def entry(cluster: BrokersCluster, topic: str, ledger_id: int, entry_id: int) -> bytes | None:
-    """The message of one entry, read from the bookies; ``None`` where the broker cannot have it."""
+    """The message of one entry, read from the bookies; ``None`` where the broker cannot have it.
+
+    Raises:
+        HTTPError: The broker has not tried to read it.
+    """
     tenant, namespace, name = topic.split("/")
     url = f"{cluster.admin_url}/admin/v2/persistent/{tenant}/{namespace}/{name}/ledger/{ledger_id}/entry/{entry_id}"
     try:
         with urllib.request.urlopen(url, timeout=READ_S) as answer:
             body: bytes = answer.read()
             return body
-    except (urllib.error.URLError, TimeoutError):
+    except urllib.error.HTTPError as exc:
+        if exc.code != HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+        return None
+    except TimeoutError:
         return None
 
 

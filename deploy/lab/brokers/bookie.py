@@ -123,7 +123,7 @@ class Bookie(Server):
         try:
             with urllib.request.urlopen(url, timeout=rest.TIMEOUT_S) as answer:
                 lines = answer.read().decode().splitlines()
-        except OSError as exc:
+        except rest.NO_ANSWER as exc:
             raise ServerFailed(f"{self.process.name} does not tell its figures: {exc}") from exc
         pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in pairs}

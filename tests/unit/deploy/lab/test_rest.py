@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from deploy.lab import rest
+from deploy.lab.process import ServerFailed
 
 
 @contextmanager
@@ -67,3 +69,29 @@ def test_what_cannot_be_done_is_told_at_once(method: str, statuses: tuple[int, .
         rest.send_until_done(method, url)
     assert refused.value.status == said
     assert asked == [method] * len(statuses)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 2",
+        b"HTTP/1.1 500 Trouble\r\nContent-Length: 40\r\n\r\nthe bro",
+        b'HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n{"a":',
+        b'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"a":',
+    ],
+    ids=["nothing", "status", "error", "body", "body without a length"],
+)
+def test_an_answer_that_is_cut_off_is_a_failure_of_the_server(answer: bytes) -> None:
+    def cut_off(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=cut_off, args=(listener,))
+        thread.start()
+        with pytest.raises(ServerFailed, match="GET http://127"):
+            rest.get(f"http://127.0.0.1:{listener.getsockname()[1]}/admin")
+        thread.join()
