@@ -205,9 +205,10 @@ def fill_disk(scene: Scene, step: Step, note: Note) -> None:
         _writes_go_on(scene, step.place)
     finally:
         disk.empty(region.daemon.pid())
-    note(f"room again; the daemon {'runs' if region.daemon.pid() == pid else 'has ended'}")
+    at_ms = scene.now_ms()
+    scene.until(partial(_works_again, scene, step.place, at_ms), f"{step.place} is heard, started again where it ended")
+    note(f"room again, and heard again; the daemon {'runs' if region.daemon.pid() == pid else 'had ended'}")
     region.start()
-    _heard_again(scene, step.place, note)
 
 
 def pile_up(scene: Scene, step: Step, note: Note) -> None:
@@ -295,6 +296,14 @@ def _heard_again(scene: Scene, name: str, note: Note) -> None:
     for other in scene.others(name):
         scene.until(partial(_told_since, scene, other, name, at), f"{other} hears from {name} again")
     note(f"heard again from {name}")
+
+
+def _works_again(scene: Scene, name: str, at_ms: int) -> bool:
+    """Whether a region is heard; a daemon that is about to end may still run when it is looked at first."""
+    if scene.regions[name].daemon.pid() is None:
+        scene.regions[name].start()
+        LIVING.let_go(scene.regions[name].daemon)
+    return all(_told_since(scene, other, name, at_ms) for other in scene.others(name))
 
 
 def _freezes_unlocked(scene: Scene, name: str) -> bool:
