@@ -54,7 +54,7 @@ demo-migration: servers ## Clients at work are moved between two real Pulsar clu
 	@$(BIN)/python -m deploy.lab.migration_demo
 
 .PHONY: check
-check: setup ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
+check: setup ## Format, lint, types, layers, dependencies, and the quickest tests (under two minutes)
 	@$(RUN) --target check
 
 .PHONY: test
