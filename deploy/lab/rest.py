@@ -106,14 +106,15 @@ def send_until_done(method: str, url: str) -> None:
 
 
 def get(url: str) -> Any:  # noqa: ANN401 - JSON of the broker
-    """Read a document; ``None`` when there is none.
+    """Read a document; ``None`` when there is none: an error that says so, or an answer without anything in it.
 
     Raises:
         ServerFailed: The server answered with another error, or not at all.
     """
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
-            return json.load(answer)
+            said = answer.read()
+            return json.loads(said) if said else None
     except urllib.error.HTTPError as exc:
         with exc:
             if exc.code == _NOT_FOUND:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -205,9 +204,8 @@ class Fleet:
     def topic_policy(self, side: Side, topic: str, named: str, *, everywhere: bool = True) -> Any:
         """What the brokers of a side answer for a topic's policy; ``None``: it is not set."""
         call = TOPIC_POLICIES[named]
-        with contextlib.suppress(json.JSONDecodeError):  # a broker that has none answers nothing at all
-            return call.told(side.get(f"persistent/{topic}/{call.read}{'?isGlobal=true' if everywhere else ''}"))
-        return None
+        answer = side.get(f"persistent/{topic}/{call.read}{'?isGlobal=true' if everywhere else ''}")
+        return None if answer is None else call.told(answer)
 
     def skip_bus(self, side: int) -> None:
         """Have a side's subscription lose whatever of the bus it has not consumed."""

@@ -53,6 +53,9 @@ def write(cluster: BrokersCluster, kind: str, ways: Ways = WAYS) -> None:
     with _client(cluster, LOAD_S) as client:
         for namespace, (replication, count) in namespaces(kind, ways).items():
             cluster.make_namespace(namespace, bundles=1)
+            # A broker would take away what nobody has subscribed to, while a test looks at it.
+            url = f"{cluster.admin_url}/admin/v2/namespaces/{namespace}/retention"
+            rest.send("POST", url, {"retentionTimeInMinutes": -1, "retentionSizeInMB": -1})
             cluster.replicate(namespace, replication)
             for topic in (f"{namespace}/{number}" for number in range(count)):
                 producer = client.create_producer(f"persistent://{topic}", batching_enabled=False)

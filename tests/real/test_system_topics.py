@@ -31,9 +31,7 @@ def path_of(topic: str) -> MetaPath:
 def policy(side: Side, topic: str, name: str, *, everywhere: bool = True) -> Any:
     """What a broker answers for a topic's policy, its global one or its local one; ``None`` where none is set."""
     query = "?isGlobal=true" if everywhere else ""
-    with contextlib.suppress(json.JSONDecodeError):  # a broker that has none answers nothing at all
-        return side.get(f"persistent/{SPACE}/{topic}/{name}{query}")
-    return None
+    return side.get(f"persistent/{SPACE}/{topic}/{name}{query}")
 
 
 def listed(side: Side) -> set[str]:

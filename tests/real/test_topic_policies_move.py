@@ -5,8 +5,6 @@ These are the steps of docs/how-to/carry-topic-policies.md, at 4.2.4 beside a re
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +78,7 @@ class Moved:
         return cls(cluster, LabRegion(place / f"{name}-syncer", name=name, clusters=(name,), tables=tables))
 
     def ask(self, path: str) -> Any:
-        with contextlib.suppress(json.JSONDecodeError):  # a broker that has no such policy answers nothing at all
-            return rest.get(f"{self.cluster.admin_url}/admin/v2/{path}")
-        return None
+        return rest.get(f"{self.cluster.admin_url}/admin/v2/{path}")
 
     def consumers(self, topic: str, *, everywhere: bool = True) -> Any:
         return self.ask(f"persistent/{SPACE}/{topic}/maxConsumers" + ("?isGlobal=true" if everywhere else ""))

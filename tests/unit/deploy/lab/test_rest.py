@@ -26,7 +26,7 @@ def answering(*statuses: int) -> Iterator[tuple[str, list[str]]]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        do_PUT = do_DELETE = answer  # noqa: N815 - the names that it looks for
+        do_GET = do_PUT = do_DELETE = answer  # noqa: N815 - the names that it looks for
 
         def log_message(self, *_: object) -> None: ...
 
@@ -95,3 +95,8 @@ def test_an_answer_that_is_cut_off_is_a_failure_of_the_server(answer: bytes) -> 
         with pytest.raises(ServerFailed, match="GET http://127"):
             rest.get(f"http://127.0.0.1:{listener.getsockname()[1]}/admin")
         thread.join()
+
+
+def test_an_answer_without_anything_in_it_is_no_document() -> None:
+    with answering(204) as (url, _):
+        assert rest.get(url) is None
