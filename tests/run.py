@@ -377,6 +377,7 @@ class Run:
         self._shares = any(each.step.shares for each in planned)
         self._servers = Step(name="servers", run=(*servers,))
         self._folder: Path | None = None
+        self._keeper: RunningStep | None = None
         self._rules, self._limit = rules, limit
         self._began_s = self._said_s = time.monotonic()
         self._planned = len(planned)
@@ -408,20 +409,26 @@ class Run:
 
     @contextmanager
     def _servers_kept(self) -> Iterator[None]:
-        """Have the clusters of the run come up while the first steps work, and end them on leaving."""
+        """Have the clusters of the run come up while the first steps work, and end them on leaving at the latest."""
         if not self._shares:
             yield
             return
         with tempfile.TemporaryDirectory(prefix="servers-") as folder:
             self._folder = Path(folder)
             step = replace(self._servers, run=(*self._servers.run, folder))
-            keeper = RunningStep(Planned("run", step), self._rules)
+            self._keeper = RunningStep(Planned("run", step), self._rules)
             try:
                 yield
             finally:
-                keeper.end()
-                print(keeper.said(), end="", flush=True)
-                keeper.close()
+                self._end_servers()
+
+    def _end_servers(self) -> None:
+        """End the clusters of the run, if they still run: an idle broker takes a tenth of a core."""
+        if self._keeper is not None:
+            keeper, self._keeper = self._keeper, None
+            keeper.end()
+            print(keeper.said(), end="", flush=True)
+            keeper.close()
 
     def play_suspects(self) -> dict[str, bool]:
         """Play each test whose wait ran out while starvation was measured twice more, alone.
@@ -451,6 +458,8 @@ class Run:
             ORPHANS.bury(LEADERS)
             for name in [name for name, each in self._running.items() if each.over()]:
                 self.reports.append(self._running.pop(name).report())
+            if not self._sharing(tracks):
+                self._end_servers()
             if BACKGROUND in self._running and not self._others(tracks):
                 self._running[BACKGROUND].take_its_share()
             if self.minutes > self._limit.ends_after:
@@ -461,6 +470,10 @@ class Run:
 
     def _others(self, tracks: dict[str, list[Planned]]) -> bool:
         return any(name != BACKGROUND and (waiting or name in self._running) for name, waiting in tracks.items())
+
+    def _sharing(self, tracks: dict[str, list[Planned]]) -> bool:
+        waiting = (each for track in tracks.values() for each in track)
+        return any(each.step.shares for each in (*waiting, *(running.planned for running in self._running.values())))
 
     def _end_at_limit(self) -> None:
         names = ", ".join(str(each.planned) for each in self._running.values())

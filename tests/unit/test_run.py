@@ -312,7 +312,7 @@ while :; do sleep 0.01; done
 """
 
 
-def test_steps_that_share_find_the_servers_of_the_run_and_these_end_with_it(tmp_path: Path) -> None:
+def test_steps_that_share_find_the_servers_of_the_run_and_these_end_with_the_last_of_them(tmp_path: Path) -> None:
     keeper, ended = tmp_path / "keeper.sh", tmp_path / "ended"
     keeper.write_text(KEEPER.format(ended=ended), encoding="utf-8")
     asks = "while [ ! -e $TEST_SERVERS/ready ]; do sleep 0.01; done"
@@ -322,7 +322,7 @@ name = "s"
 steps = [
     {{ name = "a", run = ["sh", "-c", "{asks}"], shares = true }},
     {{ name = "b", run = ["sh", "-c", "{asks}"], shares = true }},
-    {{ name = "c", run = ["sh", "-c", "test -z \\"$TEST_SERVERS\\""] }},
+    {{ name = "c", run = ["sh", "-c", "test -z \\"$TEST_SERVERS\\" && test -e {ended}"] }},
 ]
 """
     file = suites(tmp_path / "suites.toml", body)
