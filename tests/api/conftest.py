@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pytest
 from fastapi import FastAPI
@@ -55,6 +55,9 @@ class Inside:
         return question(self.views)
 
 
+_DESCRIBED: Final[dict[str, Any]] = {}
+
+
 @dataclass
 class Region:
     """The region's API, and what its callers send.
@@ -68,6 +71,15 @@ class Region:
     tokens: dict[str, str]
     told: list[RefusedAttempt]
     inside: Inside
+
+    def described(self) -> dict[str, Any]:
+        """Return the paths of the description that it serves; all of these regions serve the same one.
+
+        To write it takes a second, so it is read from the first.
+        """
+        if not _DESCRIBED:
+            _DESCRIBED.update(self.client.get("/openapi.json").json()["paths"])
+        return _DESCRIBED
 
     def ask(self, method: str, path: str, by: str = "admin-values", **options: Any) -> Any:
         """A request with a caller's token; of ``nobody``: without any."""

@@ -71,14 +71,8 @@ GOOD: Final[dict[str, str]] = {
 """Something that each parameter takes, by its name."""
 
 
-_served: dict[str, Any] = {}
-"""The description that each of these regions serves, read from the first: to write it takes a second."""
-
-
 def described(region: Region, row: RouteRow) -> list[str]:
-    if not _served:
-        _served.update(region.client.get("/openapi.json").json()["paths"])
-    document: dict[str, Any] = _served[row.template][row.method.lower()]
+    document: dict[str, Any] = region.described()[row.template][row.method.lower()]
     return [each["name"] for each in document.get("parameters", []) if each["in"] == "query"]
 
 
