@@ -165,7 +165,7 @@ class Outcome:
         essential: The rest cannot run.
         suspects: Failures that may be the machine's.
         proof: Noun → number of what was tried.
-        traces: The lines that tell why something failed, for each failure.
+        traces: Problem → the lines of the output that tell why.
     """
 
     passed: int = 0
@@ -175,7 +175,7 @@ class Outcome:
     essential: bool = False
     suspects: tuple[Suspect, ...] = ()
     proof: Mapping[str, int] = field(default_factory=dict)
-    traces: tuple[str, ...] = ()
+    traces: Mapping[str, str] = field(default_factory=dict)
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -186,7 +186,7 @@ class Outcome:
             essential=self.essential or other.essential,
             suspects=self.suspects + other.suspects,
             proof=dict(Counter(self.proof) + Counter(other.proof)),
-            traces=self.traces + other.traces,
+            traces={**self.traces, **other.traces},
         )
 
 
@@ -349,7 +349,7 @@ def _case(name: str, parts: Sequence[ElementTree.Element], rules: Rules) -> Outc
             problems=(problem,),
             suspects=suspects,
             proof=proof,
-            traces=(f"{problem}\n{shortened(trace.splitlines())}",),
+            traces={problem: shortened(trace.splitlines())},
         )
     skip = parts[-1].find("skipped")
     reason = "" if skip is None else skip.get("message", "")
@@ -400,7 +400,7 @@ def judged(step: Step, status: int | None, junit: Path, rules: Rules, said: Sequ
         if status is None:
             cause = "it did not end in time"
         problem = f"failed: {step.name}: {cause}"
-        outcome += Outcome(failed=1, problems=(problem,), traces=(f"{problem}\n{shortened(said)}",))
+        outcome += Outcome(failed=1, problems=(problem,), traces={problem: shortened(said)})
     proof = {noun: int(found[1].replace(",", "")) for noun, found in _proofs(step, said)}
     return replace(outcome + Outcome(proof=proof), essential=step.essential and outcome.failed > 0)
 
@@ -439,7 +439,6 @@ def _counted_as_passed(report: Report, found: Sequence[Suspect]) -> Report:
         failed=report.outcome.failed - len(own),
         problems=tuple(problems),
         suspects=(),
-        traces=tuple(each for each in report.outcome.traces if each.split("\n", 1)[0] not in own),
     )
     return replace(report, outcome=outcome)
 
@@ -460,8 +459,11 @@ def render(
     total = sum((report.outcome for report in reports), Outcome())
     cpu = sum(report.cpu_minutes for report in reports)
     lines.append(f"{'all':<12}{minutes:>8.1f}{cpu:>7.1f}{total.passed:>8}{total.failed:>8}{total.skipped:>8}")
-    lines += ["", *(f"{report.suite}: {problem}" for report in reports for problem in report.outcome.problems)]
-    lines += total.traces
+    lines.append("")
+    for report in reports:
+        for problem in report.outcome.problems:
+            lines.append(f"{report.suite}: {problem}")
+            lines += [trace] if (trace := report.outcome.traces.get(problem)) else []
     if total.proof:
         lines.append(f"tried: {', '.join(f'{number} {noun}' for noun, number in sorted(total.proof.items()))}")
     over = "" if minutes <= limit.minutes else ": over its limit"
