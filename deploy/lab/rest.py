@@ -14,7 +14,7 @@ from syncer.waiting import wait_until
 
 TIMEOUT_S: Final = 120.0
 NO_ANSWER: Final = (OSError, http.client.HTTPException, json.JSONDecodeError)
-"""What a call raises to which no answer came, or none that is whole: a server may be killed in the middle of one."""
+"""Errors of a call that got no answer, or one that is cut off: a server may be killed in the middle of it."""
 _NOT_FOUND: Final = 404
 _TROUBLE: Final = 500
 """From here on the trouble is the server's."""

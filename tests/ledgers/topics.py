@@ -96,7 +96,7 @@ def entry(cluster: BrokersCluster, topic: str, ledger_id: int, entry_id: int) ->
     """The message of one entry, read from the bookies; ``None`` where the broker cannot have it.
 
     Raises:
-        HTTPError: The broker has not tried to read it.
+        URLError: The broker has not tried to read it, or does not answer.
     """
     tenant, namespace, name = topic.split("/")
     url = f"{cluster.admin_url}/admin/v2/persistent/{tenant}/{namespace}/{name}/ledger/{ledger_id}/entry/{entry_id}"
