@@ -8,11 +8,13 @@ of :mod:`syncer.inspection.inquiries.performing`.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import anyio
 import anyio.to_thread
@@ -22,8 +24,6 @@ from syncer.dispositions import error_class
 from syncer.errors import SyncerError
 
 if TYPE_CHECKING:
-    from subprocess import CompletedProcess
-
     from syncer.config import Config
     from syncer.inspection.balancing.questions import LookWish, Question
     from syncer.inspection.ledgers.questions import LedgersQuestion
@@ -79,13 +79,22 @@ async def performed(task: Task, within_s: float) -> bytes:
 
 
 async def _said(words: list[str], sent: bytes, environment: dict[str, str]) -> bytes:
-    """The answer of a process; nothing where it was killed, since half of it may be there."""
-    found: CompletedProcess[bytes] | None = None
+    """The answer of a process; nothing where it was killed, since half of it may be there.
+
+    It is asyncio's own: a closing loop cancels once, after which anyio would wait until the process has done its task.
+    """
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environment)
+    stdin = cast("asyncio.StreamWriter", process.stdin)
     try:
-        found = await anyio.run_process(words, input=sent, stderr=None, check=False, env=environment)
-    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):  # before it had read what was sent
-        pass
-    return found.stdout if found is not None and found.returncode == 0 else b""
+        said, _ = await process.communicate(sent)
+    finally:
+        with anyio.CancelScope(shield=True), suppress(BrokenPipeError, ConnectionResetError):
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            await stdin.wait_closed()
+    return said if process.returncode == 0 else b""
 
 
 def command() -> tuple[list[str], dict[str, str]]:

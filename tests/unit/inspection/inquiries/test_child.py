@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 
 import anyio
 import pytest
@@ -25,6 +28,7 @@ from syncer.inspection.ledgers.questions import (
     opening_wish_of,
 )
 from syncer.inspection.ledgers.reading import LedgersWish
+from syncer.waiting import WAIT_S, until
 
 CONFIG = Config.model_validate(
     {"region": "here", "store": {"kind": "sqlite", "path": "s.db"}, "bus": {"kind": "embedded", "path": "b.db"}}
@@ -80,3 +84,63 @@ def test_a_process_that_was_killed_before_it_read_its_task_is_said(monkeypatch: 
     task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
     with pytest.raises(SyncerError, match="broke off"):
         anyio.run(performed, task, 60.0)
+
+
+READS_AND_STAYS = "import os, sys, time; sys.stdin.read(); open({file!r}, 'w').close(); time.sleep(3600)"
+
+Doing = Callable[[], Coroutine[None, None, bytes]]
+Ready = Callable[[], Coroutine[None, None, object]]
+
+
+async def cancelled(do: Doing, ready: Ready) -> None:
+    doing = asyncio.create_task(do())
+    await ready()
+    doing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await doing
+
+
+async def left_to_the_end_of_the_loop(do: Doing, ready: Ready) -> None:
+    doing = asyncio.create_task(do())
+    await ready()
+    assert not doing.done()
+
+
+async def out_of_a_scope(do: Doing, ready: Ready) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(do)
+        await ready()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("given_up", [cancelled, left_to_the_end_of_the_loop, out_of_a_scope])
+def test_who_gives_up_a_task_ends_its_process(
+    given_up: Callable[[Doing, Ready], Awaitable[None]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    has_read = tmp_path / "has-read"
+    words = [sys.executable, "-c", READS_AND_STAYS.format(file=str(has_read))]
+    monkeypatch.setattr(child, "command", lambda: (words, dict(os.environ)))
+    task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
+    anyio.run(given_up, lambda: performed(task, WAIT_S), lambda: until(has_read.exists, "the process has its task"))
+    assert not children_of_this_process(str(tmp_path))
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34])
+def test_a_process_that_only_begins_ends_too(turns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", READS_AND_STAYS.format(file=str(tmp_path / "has-read"))]
+    monkeypatch.setattr(child, "command", lambda: (words, dict(os.environ)))
+    monkeypatch.setattr(child, "packed", lambda task, within_s: bytes(1 << 22))
+    task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
+
+    async def some_turns() -> None:
+        for _turn in range(turns):
+            await asyncio.sleep(0.001)
+
+    anyio.run(cancelled, lambda: performed(task, WAIT_S), some_turns)
+    assert not children_of_this_process(str(tmp_path))
+
+
+def children_of_this_process(word: str) -> list[int]:
+    """Those with the word in their command."""
+    mine = [int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()]
+    return [pid for pid in mine if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
