@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from api import admission, problems
 from api.admission import Admission
@@ -117,15 +117,15 @@ def create_app(
     if hosts is not None:
         app.add_middleware(HostCheck, hosts=hosts)
     app.add_middleware(Turns)
-    app.include_router(health.router(probe))
-    app.include_router(status.router(shared))
+    _include(app, health.router(probe))
+    _include(app, status.router(shared))
     if inside is not None:
         for noun in NOUNS:
-            app.include_router(noun.router(inside))
+            _include(app, noun.router(inside))
         asked = inquiries or Inquiries()
-        app.include_router(clusters.router(inside, asked))
-        app.include_router(ledger_answers.router(inside, asked))
-        app.include_router(streams.router(shared, inside, places or Streams()))
+        _include(app, clusters.router(inside, asked))
+        _include(app, ledger_answers.router(inside, asked))
+        _include(app, streams.router(shared, inside, places or Streams()))
     return app
 
 
@@ -140,8 +140,13 @@ def create_probes_app(probe: Probe) -> FastAPI:
     admission.install(app, Admission())
     app.add_middleware(BodyLimit)
     app.add_middleware(Conventions)
-    app.include_router(health.router(probe))
+    _include(app, health.router(probe))
     return app
+
+
+def _include(app: FastAPI, router: APIRouter) -> None:
+    """Take in the routes as they are: ``include_router`` would make each once more, at the first request."""
+    app.router.routes.extend(router.routes)
 
 
 def _bare(openapi: str | None) -> FastAPI:
