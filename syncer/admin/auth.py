@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ssl
 from pathlib import Path
 from typing import Annotated, Literal
@@ -86,3 +87,9 @@ class Trust(BaseModel):
         if not self.verify:
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+@functools.cache
+def system_authorities() -> ssl.SSLContext:
+    """Those of the system, for a broker with TLS to which one without it sends on; read once, which takes 50 ms."""
+    return ssl.create_default_context()

@@ -22,7 +22,7 @@ import stamina
 from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.addresses import BrokerUrl
-from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
+from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust, system_authorities
 from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.admin.redirects import FOLLOWED, MOST, Origin, broker_url, listed, target_of
@@ -60,7 +60,7 @@ class AdminClient(AdminCalls):
         secure = config.url.startswith("https://")
         self._http = httpx2.AsyncClient(
             timeout=config.timeout.total_seconds(),
-            verify=config.trust.context(config.auth) if secure else True,
+            verify=config.trust.context(config.auth) if secure else system_authorities(),
             follow_redirects=False,  # it would follow to anywhere, and leave the credentials behind
             trust_env=False,
         )

@@ -105,7 +105,7 @@ class Following:
             with (
                 httpx2.Client(
                     timeout=httpx2.Timeout(self.silence_s, connect=CONNECT_S),
-                    verify=self.server.trust if self.server.trust is not None else True,
+                    verify=self.server.believed(),
                     follow_redirects=False,
                     trust_env=False,
                 ) as client,

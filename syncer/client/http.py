@@ -76,7 +76,7 @@ class HttpTransport:
         async with (
             httpx2.AsyncClient(
                 timeout=httpx2.Timeout(within_s, connect=min(within_s, CONNECT_S)),
-                verify=server.trust if server.trust is not None else True,
+                verify=server.believed(),
                 follow_redirects=False,
                 trust_env=False,
             ) as client,

@@ -114,6 +114,12 @@ class Server:
         trust = _trust(ca, certificate, key) if parts.scheme == "https" else None
         return cls(address=place, token=token, trust=trust)
 
+    def believed(self) -> ssl.SSLContext | bool:
+        """Who is believed, as ``verify`` of ``httpx2``: nobody where there is no TLS, since to load takes its time."""
+        if self.address.startswith("http://"):
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return self.trust if self.trust is not None else True
+
 
 def _trust(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
     what = f"the authorities in {ca}"
