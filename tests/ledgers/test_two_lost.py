@@ -17,7 +17,7 @@ from tests.ledgers.conftest import MakeCluster
 from tests.ledgers.topics import close, entry, let_open_on_one, loaded, payload, write
 from tests.ledgers.views import LedgersView, view
 
-pytestmark = pytest.mark.real("pulsar", "zookeeper")
+pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow]
 
 
 @dataclass(frozen=True, slots=True)
