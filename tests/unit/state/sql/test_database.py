@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from syncer.conflict.acts import Decision, Journal, RecordConflict
 from syncer.conflict.register import Register
@@ -56,6 +58,15 @@ def test_file_is_private_and_keeps_its_identity(url: str, tmp_path: Path) -> Non
 def test_schema_is_what_the_tables_say(state: SqlState) -> None:
     with state.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+
+
+def test_the_files_tell_the_revisions_that_alembic_finds() -> None:
+    config = Config()
+    config.set_main_option("script_location", "syncer.state:migrations")
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    assert opening._known() == {script.revision for script in scripts.walk_revisions()}
+    assert opening.head() == scripts.get_current_head()
 
 
 def test_a_schema_that_is_repeated_is_the_one_that_the_revisions_make(tmp_path: Path) -> None:
