@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from syncer.conflict.path_patterns import PathPatterns
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
 from syncer.memoizing import memoized
@@ -56,6 +57,9 @@ DEFAULT_RULES: Final = (
 class Scope:
     """The ordered rules of one region, compiled.
 
+    What others have told is matched by :class:`PathPatterns` alone; an expression, which is quicker, is made of a
+    region's own rules where no path can take it long.
+
     Args:
         rules: In order.
         told: Another region has told them, and they were checked when they were read: it may carry what lies outside
@@ -69,11 +73,10 @@ class Scope:
         self.rules = tuple(rules)
         for rule in () if told else self.rules:
             _check(rule)
-        self._first = re.compile("|".join(f"({_expression(rule.pattern)})" for rule in self.rules), re.DOTALL)
-        self._each = tuple(
-            (*rule.pattern.partition("*")[:2], re.compile(_expression(rule.pattern), re.DOTALL), rule)
-            for rule in self.rules
-        )
+        self._compiled: re.Pattern[str] | None = None
+        if not told and all(_is_linear(rule.pattern) for rule in self.rules):
+            expressions = "|".join(f"({_expression(rule.pattern)})" for rule in self.rules)
+            self._compiled = re.compile(expressions, re.DOTALL)
         self.direction = memoized(DIRECTIONS_BYTES)(self._direction)
 
     def _direction(self, path: MetaPath) -> Direction:
@@ -86,12 +89,18 @@ class Scope:
 
     def deciding(self, path: MetaPath) -> int | None:
         """The place among ``rules`` of the one that decides about a resource; ``None``: no rule matches it."""
-        match = self._first.fullmatch(path) if self.rules else None  # alternatives are tried in their order
+        if self._compiled is None:
+            return self._patterns.first(path)
+        match = self._compiled.fullmatch(path) if self.rules else None  # alternatives are tried in their order
         return match.lastindex - 1 if match and match.lastindex else None
 
     def matching(self, path: MetaPath) -> tuple[int, ...]:
         """The places among ``rules`` of all that match a path; the first of them decides."""
-        return tuple(at for at, (_, _, expression, _) in enumerate(self._each) if expression.fullmatch(path))
+        return self._patterns.all(path)
+
+    @cached_property
+    def _patterns(self) -> PathPatterns:
+        return PathPatterns([rule.pattern for rule in self.rules])
 
     def direction_below(self, folder: MetaPath) -> Direction | None:
         """The direction of every resource directly below a path, or ``None`` where that goes by its name.
@@ -99,9 +108,10 @@ class Scope:
         A pattern that ends in a star and matches the path with its slash matches it with any name behind, too.
         """
         start = f"{folder}/"
-        for literal, star, expression, rule in self._each:
+        for at, rule in enumerate(self.rules):
+            literal, star, _ = rule.pattern.partition("*")
             if star and start.startswith(literal):
-                every = rule.pattern.endswith("*") and expression.fullmatch(start)
+                every = rule.pattern.endswith("*") and at in self._patterns.all(start)
                 return rule.direction if every else None
             if literal.startswith(start):
                 return None
@@ -159,6 +169,15 @@ def _check(rule: Rule) -> None:
 def _overlaps(pattern: str, prefix: str) -> bool:
     literal = pattern.split("*", 1)[0].rstrip("/")
     return is_under(literal, prefix)
+
+
+def _is_linear(pattern: str) -> bool:
+    """Whether an expression tries each letter of a path only a few times: no two wildcards share what they match.
+
+    One at the very end takes all that is left, and never has to give any of it back.
+    """
+    body = pattern.removesuffix("**")
+    return "**" not in body and all(segment.count("*") <= 1 for segment in body.split("/"))
 
 
 def _expression(pattern: str) -> str:

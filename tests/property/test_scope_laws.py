@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope
+from syncer.conflict.path_patterns import PathPatterns
+from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope, _expression
 from syncer.conflict.settings import Direction
 from syncer.model import MetaPath
 from syncer.paths import classify, resource_at
@@ -41,6 +44,21 @@ def test_each_resource_is_counted_once_under_its_direction(scope: Scope, paths: 
         tally.take(path, resource_at(path))
     for direction, kinds in tally.flowing.items():
         assert kinds.total() == sum(scope.direction(path) is direction for path in paths)
+
+
+@given(st.lists(st.text("ab/*x", max_size=40), max_size=9), st.text("ab/*x\n", max_size=60))
+def test_patterns_match_what_their_expressions_match(several: list[str], text: str) -> None:
+    simple = [re.sub(r"\*{3,}", "**", each) for each in several]  # the expression of three stars and more never ends
+    expected = [at for at, each in enumerate(simple) if re.fullmatch(_expression(each), text, re.DOTALL)]
+    found = PathPatterns(simple)
+    assert (found.all(text), found.first(text)) == (tuple(expected), next(iter(expected), None))
+
+
+@given(scopes, resources)
+def test_rules_that_were_told_decide_as_those_of_the_configuration(scope: Scope, path: MetaPath) -> None:
+    told = Scope(scope.rules, told=True)
+    assert (told.deciding(path), told.direction(path)) == (scope.deciding(path), scope.direction(path))
+    assert told.direction_below(path) is scope.direction_below(path)
 
 
 @given(patterns, resources)
