@@ -16,7 +16,7 @@ from syncer.bus.wire.messages import Said, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, listing_body
 from syncer.conflict.classes.pairs import label_of
-from syncer.conflict.scope import Scope
+from syncer.conflict.scope import Scope, fingerprint_of
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.paths import PARTITIONED_TOPICS, RESOURCE_GROUPS
 from tests.hostile.group import Member
@@ -107,6 +107,13 @@ async def make_topic(scene: Scene, name: str) -> None:
 async def make(scene: Scene, path: str, value: bytes) -> MetaPath:
     """A tenant makes something, and it has to be everywhere."""
     return scene.group.write(scene.east, MetaPath(path), value)
+
+
+async def tell_rules_of_many_ways(scene: Scene) -> None:
+    """Rules of which an expression tries every way to part letters between wildcards, and a name of such letters."""
+    rules = "\n".join(["ignore /admin/policies/**a**a**a*a*a*b"] * 40)
+    await scene.say(scene.beat(rules=rules, scope=fingerprint_of(rules)))
+    await make(scene, f"/admin/policies/{'a' * 401}", tenant("acme"))
 
 
 async def make_aside(scene: Scene, path: str, value: bytes) -> None:

@@ -22,6 +22,7 @@ from tests.hostile.saying import (
     make_nonsense,
     make_odd,
     make_topic,
+    tell_rules_of_many_ways,
     told,
     topic,
     tree,
@@ -47,6 +48,13 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         topic=Topic.BLOCKING,
         what="One heartbeat of a region that nobody has, which carries other paths.",
         does=lambda s: s.say(s.beat(scope="nothing")),
+    ),
+    Attack(
+        name="rules that take hours to match",
+        topic=Topic.BLOCKING,
+        what="One heartbeat with 40 rules whose wildcards share letters in many ways; then a tenant of 401 letters.",
+        does=tell_rules_of_many_ways,
+        who=EVERYBODY,
     ),
     Attack(
         name="1,000 invented regions",
