@@ -479,7 +479,7 @@ class Driver(DriverStatus):
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
         """Perform what an operator asked for; what the shell has to do beside. Services perform what is of clusters."""
         with self._core.state.transaction() as tx:
-            pending = [each for each in tx.pending_operations(limit) if each.kind not in OF_MIGRATIONS | OF_MOVE_RUNS]
+            pending = tx.pending_operations(limit, without=OF_MIGRATIONS | OF_MOVE_RUNS)
         effects = [operations.perform(self._control, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
 

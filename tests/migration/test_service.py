@@ -215,6 +215,14 @@ async def test_a_rollback_says_first_what_it_takes_back_and_an_abort_is_for_befo
     assert scene.control.play.end().harmless
 
 
+async def test_what_waits_for_others_keeps_no_migration_waiting(scene: Scene) -> None:
+    for _ in range(300):
+        scene.views.ask(OperationKind.PAUSE.value, {}, "a script", "")
+    async with scene.active():
+        answered = await scene.ask(OperationKind.MIGRATION_COMMAND, migration="7", command="abort")
+    assert (answered.state, answered.code) == (OperationState.FAILED, NotFound.code)
+
+
 async def test_a_plan_that_does_not_hold_is_refused_and_nothing_begins(scene: Scene) -> None:
     plan = await scene.control.plan()
     async with scene.active():

@@ -41,6 +41,7 @@ from syncer.state.memory.selection import (
     living,
     logged,
     over,
+    pending_operations,
     repair,
     stood,
     tellings,
@@ -629,10 +630,11 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
 
     # -- operations
 
-    def pending_operations(self, limit: int) -> list[Operation]:
+    def pending_operations(
+        self, limit: int, *, only: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> list[Operation]:
         """Operations that wait for the daemon."""
-        rows = self._read.operations.values()
-        return [row for row in rows if row.state is OperationState.PENDING][:limit]
+        return pending_operations(self._read.operations.values(), limit, only, without)
 
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""

@@ -154,9 +154,9 @@ class MoveService:
     async def _answer(self) -> None:
         while True:
             try:
-                for operation in await self._inside(lambda tx: tx.pending_operations(_AT_ONCE)):
-                    if operation.kind in OF_MOVE_RUNS:
-                        await self._perform(operation)
+                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE, only=OF_MOVE_RUNS))
+                for operation in pending:
+                    await self._perform(operation)
             except Exception as exc:
                 if is_fenced(exc) or not isinstance(exc, SyncerError):
                     raise

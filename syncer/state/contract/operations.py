@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -84,8 +84,16 @@ class Askable(Protocol):
 class OperationTransaction(Protocol):
     """The part of a transaction that is about operations."""
 
-    def pending_operations(self, limit: int) -> list[Operation]:
-        """Operations that wait for the daemon, oldest first."""
+    def pending_operations(
+        self, limit: int, *, only: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> list[Operation]:
+        """Operations that wait for the daemon, oldest first.
+
+        Args:
+            limit: So many at most.
+            only: Of these kinds; of any if not given.
+            without: And of none of these. What waits for another part of the daemon must not take the places of these.
+        """
         ...
 
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:

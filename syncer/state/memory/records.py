@@ -154,10 +154,12 @@ class RecordTables(UndoLog):
 
     # -- operations and repairs
 
-    def pending_operations(self, limit: int) -> list[Operation]:
+    def pending_operations(
+        self, limit: int, *, only: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> list[Operation]:
         """Operations that wait for the daemon, oldest first."""
         found = (self._db.operations[number][0] for number in sorted(self._db.operations))
-        return [operation for operation in found if operation.state is OperationState.PENDING][:limit]
+        return selection.pending_operations(found, limit, only, without)
 
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""

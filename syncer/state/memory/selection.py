@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.state.contract.conflicts import Amount, ConflictRow
+from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, KeptAside
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.contract.tombstones import Tombstone
@@ -132,6 +134,14 @@ def tellings(
     """What is to be told of a repair, in order."""
     found = [rows[key] for key in sorted(rows) if key[0] == repair and key[1] > after]
     return [each for each in found if isinstance(each, Telling)][:limit]
+
+
+def pending_operations(
+    operations: Iterable[Operation], limit: int, only: Collection[str] | None, without: Collection[str]
+) -> list[Operation]:
+    """The first that wait, of some kinds."""
+    waiting = (each for each in operations if each.state is OperationState.PENDING and each.kind not in without)
+    return list(islice((each for each in waiting if only is None or each.kind in only), limit))
 
 
 def over(

@@ -556,6 +556,19 @@ def test_operations_are_asked_done_and_pruned_with_the_journal(subject: Subject)
         assert [one.id for one in work.pending_operations(10)] == [second]
 
 
+def test_operations_of_one_kind_take_no_places_of_another(subject: Subject) -> None:
+    runs = [subject.ask("moves-apply", {}, "script", "") for _ in range(5)]
+    pause = subject.ask("pause", {}, "ann", "")
+    stop = subject.ask("moves-stop", {}, "ann", "")
+    with subject.state.transaction() as work:
+        assert [one.id for one in work.pending_operations(3)] == runs[:3]
+        assert [one.id for one in work.pending_operations(3, without={"moves-apply", "moves-stop"})] == [pause]
+        assert [one.id for one in work.pending_operations(3, only={"moves-stop"})] == [stop]
+        assert [one.id for one in work.pending_operations(6, only={"moves-apply", "moves-stop"})] == [*runs, stop]
+        assert [one.id for one in work.pending_operations(6, only={"pause", "x"}, without={"pause"})] == []
+        assert work.pending_operations(6, only=()) == []
+
+
 def test_which_local_deletes_have_passed_of_late_is_in_the_journal(subject: Subject) -> None:
     path, gone = MetaPath("/a"), stamp()
     deleted = Journal(path=path, decision=Decision.PUBLISHED, stamp=gone)

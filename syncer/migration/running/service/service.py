@@ -201,10 +201,9 @@ class MigrationService:
     async def _answer(self) -> None:
         while True:
             try:
-                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE))
+                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE, only=OF_MIGRATIONS))
                 for operation in pending:
-                    if operation.kind in OF_MIGRATIONS:
-                        await self._perform(operation)
+                    await self._perform(operation)
             except Exception as exc:
                 if is_fenced(exc) or not isinstance(exc, SyncerError):
                     raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -135,11 +135,18 @@ class OperationRows:
 
     _connection: Connection
 
-    def pending_operations(self, limit: int) -> list[Operation]:
+    def pending_operations(
+        self, limit: int, *, only: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> list[Operation]:
         """Operations that wait for the daemon, oldest first."""
         table = tables.operations
-        query = select(table).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id).limit(limit)
-        return [rows.operation_of(row) for row in self._connection.execute(query).mappings()]
+        query = select(table).where(table.c.state == OperationState.PENDING.value)
+        if only is not None:
+            query = query.where(table.c.kind.in_(sorted(only)))
+        if without:
+            query = query.where(table.c.kind.not_in(sorted(without)))
+        found = self._connection.execute(query.order_by(table.c.id).limit(limit))
+        return [rows.operation_of(row) for row in found.mappings()]
 
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""

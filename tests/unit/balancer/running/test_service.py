@@ -230,6 +230,12 @@ async def test_a_stop_ends_it_and_puts_the_settings_back(region: Region) -> None
     assert "no run of moves is open" in region.operation(again).answer
 
 
+async def test_what_waits_for_others_keeps_no_run_waiting(region: Region) -> None:
+    for _ in range(300):
+        region.ask(OperationKind.PAUSE)
+    assert (await applied(region)).state is OperationState.DONE
+
+
 async def test_a_plan_of_another_cluster_is_refused(region: Region) -> None:
     answer = await applied(region, replace(PLAN, cluster="west-1"))
     assert (answer.state, answer.code) == (OperationState.FAILED, "plan-foreign")

@@ -1,0 +1,20 @@
+"""What operators ask for: machines that ask for more than is looked at in one turn keep nobody else waiting."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.operations.contract import OF_MIGRATIONS, OF_MOVE_RUNS, OperationKind
+from syncer.replication.driver import OPERATIONS_PER_TICK
+from syncer.state.contract.operations import OperationState
+from tests.unit.replication.antientropy.test_protocol import T0, Pair
+
+
+@pytest.mark.parametrize("kind", sorted(OF_MIGRATIONS | OF_MOVE_RUNS))
+def test_what_waits_for_a_service_keeps_no_pause_waiting(kind: OperationKind) -> None:
+    site = Pair().east
+    for _ in range(OPERATIONS_PER_TICK + 1):
+        site.state.ask(kind, {}, "a script", "")
+    number = site.state.ask(OperationKind.PAUSE, {}, "ann", "")
+    site.driver.operate(T0)
+    assert site.state.database.operations[number][0].state is OperationState.DONE
