@@ -124,14 +124,15 @@ def _contradictions(ours: Scope, theirs: Scope, others: Sequence[Scope]) -> Iter
         mine = [rule.pattern for rule in ours.rules if rule.direction is direction]
         yours = [rule.pattern for rule in theirs.rules if rule.direction is direction]
         for path in _examples(mine, yours):
-            here, there = ours.deciding(path), theirs.deciding(path)
-            if here is None or there is None or (here, there) in seen or not ours.contains(path):
+            here = ours.deciding(path)
+            if here is None or ours.rules[here].direction is not direction or not ours.contains(path):
                 continue
-            both = ours.rules[here].direction is direction is theirs.rules[there].direction
-            spoken = direction is Direction.APPLY and any(
+            there = theirs.deciding(path)
+            if there is None or theirs.rules[there].direction is not direction or (here, there) in seen:
+                continue
+            if direction is Direction.PUBLISH or not any(
                 other.direction_of_resource(path).publishes for other in others
-            )
-            if both and not spoken:
+            ):
                 seen.add((here, there))
                 yield Contradiction(ours.rules[here].pattern, theirs.rules[there].pattern, direction)
 
