@@ -29,7 +29,7 @@ from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_pro
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 from syncer.waiting import DESCRIBING, LIVING, WaitTimedOut
-from tests.servers import PAIR, SharedServers
+from tests.servers import PAIR, SESSION_MS, SharedServers
 from tests.suites import STARVED_WAIT
 from tests.support.conditions import compared
 from tests.support.examples import load_profile
@@ -212,7 +212,8 @@ def pulsar_pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulsarPair
         return
     directory = tmp_path_factory.mktemp("pulsar")
     clusters = [
-        PulsarCluster(directory / name, ClusterSettings(name=name, store=store), leashed=True) for name, store in PAIR
+        PulsarCluster(directory / name, ClusterSettings(name=name, store=store, session_ms=SESSION_MS), leashed=True)
+        for name, store in PAIR
     ]
     try:
         bring_up(clusters)

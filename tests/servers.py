@@ -18,6 +18,8 @@ from deploy.lab.software import SoftwareMissing
 from syncer.waiting import wait_until
 
 PAIR = (("us-east", StoreKind.ZOOKEEPER), ("us-west", StoreKind.ETCD))
+SESSION_MS = 15_000
+"""Of the pair's ZooKeeper: a broker and its bookie that get no turn for longer lose all that they hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     clusters = [
-        PulsarCluster(folder / name, ClusterSettings(name=name, store=store), leashed=True) for name, store in PAIR
+        PulsarCluster(folder / name, ClusterSettings(name=name, store=store, session_ms=SESSION_MS), leashed=True)
+        for name, store in PAIR
     ]
     try:
         bring_up(clusters)

@@ -70,7 +70,7 @@ class EtcdNode(Server):
             *("--max-request-bytes", str(MAX_REQUEST_BYTES)),
             "--unsafe-no-fsync",
         )
-        return Command(words=words, directory=self.directory)
+        return Command(words=words, directory=self.directory, favoured=True)
 
     def _serves(self) -> bool:
         try:

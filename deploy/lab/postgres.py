@@ -92,7 +92,7 @@ class PostgresServer(Server):
         }
         flags = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
         words = (str(postgres_programs() / "postgres"), "-D", str(self.data_directory), *flags)
-        return Command(words=words, directory=self._home, user=self._account)
+        return Command(words=words, directory=self._home, user=self._account, favoured=True)
 
     def stop(self) -> None:
         """End it in order, without waiting for its clients; the data stays."""

@@ -28,6 +28,9 @@ STOP_GRACE_S: Final = 60.0
 
 LAST_LINES: Final = 15
 
+FAVOUR: Final = -10
+"""Of what is favoured, as a nice value."""
+
 _STOPPED: Final = frozenset("TtXZ")
 """Letters of threads that run no more: stopped, traced, dead."""
 
@@ -46,13 +49,15 @@ class Command:
     """What to run.
 
     ``environment`` is laid over this process's own; an empty value removes the variable. ``user`` is the account to run
-    as, where it is not this process's own; only root may name one.
+    as, where it is not this process's own; only root may name one. What is ``favoured`` comes before others where the
+    processor is busy, as far as this user may give it that: a server whose sessions end while it gets no turn.
     """
 
     words: tuple[str, ...]
     directory: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
+    favoured: bool = False
 
     def full_environment(self) -> dict[str, str]:
         """The environment of the new process."""
@@ -157,7 +162,7 @@ class ServerProcess:
         user = command.user
         leash = (sys.executable, "-S", "-E", str(_LEASH), str(os.getpid()), user or SAME_USER) if self._leashed else ()
         with self.log_file.open("ab") as log:
-            return subprocess.Popen(
+            child = subprocess.Popen(
                 (*leash, *command.words),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -169,6 +174,8 @@ class ServerProcess:
                 group=None if self._leashed or user is None else pwd.getpwnam(user).pw_gid,
                 extra_groups=None if self._leashed or user is None else (),
             )
+        share_processor(child.pid, FAVOUR if command.favoured else os.nice(0))
+        return child
 
     def _signal(self, number: signal.Signals) -> None:
         pid = self.pid()
@@ -189,6 +196,18 @@ class ServerProcess:
             self._child.wait(timeout=grace_s)  # it has ended; this only takes it out of the kernel's table
             self._child = None
         self._pid_file.unlink(missing_ok=True)
+
+
+def share_processor(leader: int, nice: int) -> None:
+    """Give the session of a process that has just begun its share of the processor, as far as this user may.
+
+    A kernel with groups by session (``sched_autogroup_enabled``) weighs these first, and a new one is as heavy as any:
+    what a process of low priority starts would be as heavy as a server.
+    """
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, leader, nice)
+    with suppress(OSError):
+        Path(f"/proc/{leader}/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def last_lines(log: Path, lines: int = LAST_LINES) -> str:

@@ -343,6 +343,7 @@ class PulsarCluster:
                 "PULSAR_STANDALONE_CONF": str(configuration),
                 "PULSAR_EXTRA_OPTS": "-Dio.netty.recycler.maxCapacityPerThread=256",
             },
+            favoured=True,
         )
 
     def _wait_bookie_forgotten(self) -> None:

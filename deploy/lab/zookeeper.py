@@ -154,4 +154,5 @@ class ZooKeeperServer(Server):
                 str(self._configuration),
             ),
             directory=self.directory,
+            favoured=True,
         )

@@ -141,6 +141,7 @@ class Bookie(Server):
             words=(str(home / "bin" / "pulsar"), "bookie"),
             directory=self.directory,
             environment={**environment, "PULSAR_BOOKKEEPER_CONF": str(self.configuration)},
+            favoured=True,
         )
 
     def _chosen(self) -> dict[str, str]:

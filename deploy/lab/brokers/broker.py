@@ -112,6 +112,7 @@ class Broker(Server):
             words=words if self.group is None else self.group.entering(words),
             directory=self.directory,
             environment={**self._environment, "PULSAR_BROKER_CONF": str(configuration)},
+            favoured=True,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from deploy.lab import __main__ as command_line
 from deploy.lab import software
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import free_ports
-from deploy.lab.process import Command, ServerFailed, ServerProcess, freeze, start_time
+from deploy.lab.process import FAVOUR, Command, ServerFailed, ServerProcess, freeze, start_time
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
 from syncer.waiting import NeedEnded, WaitTimedOut, wait_until
 
@@ -113,6 +114,20 @@ def test_a_process_is_known_by_its_file_and_ended_by_its_id_only(tmp_path: Path)
     assert not process.own
     assert start_time(pid) is None
     assert other.pid() is None
+
+
+@pytest.mark.parametrize("favoured", [False, True])
+def test_a_server_has_its_share_of_the_processor(favoured: bool, tmp_path: Path) -> None:
+    sleeps = (sys.executable, "-c", "import time; time.sleep(60)")
+    process = ServerProcess(name="sleeper", directory=tmp_path, leashed=True)
+    process.start(Command(words=sleeps, directory=tmp_path, favoured=favoured))
+    pid = process.pid()
+    assert pid is not None
+    nice = FAVOUR if favoured and os.geteuid() == 0 else os.nice(0)
+    assert os.getpriority(os.PRIO_PROCESS, pid) == nice
+    group = Path(f"/proc/{pid}/autogroup")
+    assert not group.exists() or f"nice {nice}" in group.read_text(encoding="ascii")
+    process.kill()
 
 
 _COUNTING = """
