@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.path_patterns import PathPatterns
-from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope, _expression
+from syncer.conflict.scope import ALLOWED_PREFIXES, PathPatterns, Rule, Scope, _expression
 from syncer.conflict.settings import Direction
 from syncer.model import MetaPath
 from syncer.paths import classify, resource_at
