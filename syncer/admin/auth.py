@@ -91,5 +91,8 @@ class Trust(BaseModel):
 
 @functools.cache
 def system_authorities() -> ssl.SSLContext:
-    """Those of the system, for a broker with TLS to which one without it sends on; read once, which takes 50 ms."""
+    """The system's certificate authorities, read once: reading takes 50 ms.
+
+    A client of plain HTTP needs them only when a broker redirects it to a broker with TLS.
+    """
     return ssl.create_default_context()

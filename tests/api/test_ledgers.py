@@ -25,6 +25,7 @@ from syncer.stores.sqlite import OutsideWriter
 from syncer.waiting import wait_until
 from tests.api.conftest import Afar, Region, document_of
 from tests.api.routes_table import API
+from tests.support.children import children_with
 from tests.support.logs import logging_restored
 from tests.support.stored_ledgers import StoredLedgers
 
@@ -161,12 +162,6 @@ def test_who_goes_away_at_once_begins_no_more_than_may_be_waited_for(lab: Path) 
     assert codes == ["not-in-time", "not-in-time", "cluster-inquiries-full", "cluster-inquiries-full"]
 
 
-def readers() -> list[int]:
-    """Processes of this one's that read ledgers."""
-    mine = [int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()]
-    return [pid for pid in mine if PROGRAM.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
 def test_a_process_that_is_killed_is_said_and_the_next_one_answers(lab: Path) -> None:
     wish = LedgersWish(table="lab", max_reads_per_s=1)
 
@@ -184,7 +179,7 @@ def test_a_process_that_is_killed_is_said_and_the_next_one_answers(lab: Path) ->
 
     def kill_reader() -> None:
         """Kill the process of this one's that reads ledgers, once it is there."""
-        os.kill(wait_until(readers, "a process reads ledgers")[0], signal.SIGKILL)
+        os.kill(wait_until(lambda: children_with(PROGRAM), "a process reads ledgers")[0], signal.SIGKILL)
 
     anyio.run(ask)
 

@@ -29,6 +29,7 @@ from syncer.inspection.ledgers.questions import (
 )
 from syncer.inspection.ledgers.reading import LedgersWish
 from syncer.waiting import WAIT_S, until
+from tests.support.children import children_with
 
 CONFIG = Config.model_validate(
     {"region": "here", "store": {"kind": "sqlite", "path": "s.db"}, "bus": {"kind": "embedded", "path": "b.db"}}
@@ -122,7 +123,7 @@ def test_who_gives_up_a_task_ends_its_process(
     monkeypatch.setattr(child, "command", lambda: (words, dict(os.environ)))
     task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
     anyio.run(given_up, lambda: performed(task, WAIT_S), lambda: until(has_read.exists, "the process has its task"))
-    assert not children_of_this_process(str(tmp_path))
+    assert not children_with(str(tmp_path))
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34])
@@ -137,10 +138,4 @@ def test_a_process_that_only_begins_ends_too(turns: int, monkeypatch: pytest.Mon
             await asyncio.sleep(0.001)
 
     anyio.run(cancelled, lambda: performed(task, WAIT_S), some_turns)
-    assert not children_of_this_process(str(tmp_path))
-
-
-def children_of_this_process(word: str) -> list[int]:
-    """Those with the word in their command."""
-    mine = [int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()]
-    return [pid for pid in mine if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert not children_with(str(tmp_path))

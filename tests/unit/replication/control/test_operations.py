@@ -1,4 +1,4 @@
-"""What operators ask for: machines that ask for more than is looked at in one turn keep nobody else waiting."""
+"""Operations of the daemon itself are performed however many wait for its services."""
 
 from __future__ import annotations
 
