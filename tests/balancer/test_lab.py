@@ -16,7 +16,7 @@ from syncer.waiting import wait_until
 from tests.balancer.conftest import Namespace
 from tests.balancer.unloads import follows, others, wait_back
 
-pytestmark = pytest.mark.real("pulsar", "zookeeper")
+pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.slow]
 
 
 LOOKED_PERCENT = 0.01
@@ -32,7 +32,7 @@ def gathered_at(cluster: BrokersCluster, namespace: str, broker: Broker) -> None
             cluster.move(namespace, span, broker)
 
 
-@pytest.mark.parametrize("manager", ["modular", pytest.param("extensible", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_each_broker_reports_a_load_of_its_own(
     request: pytest.FixtureRequest, manager: str, namespace: Namespace, tmp_path: Path
 ) -> None:
@@ -113,7 +113,6 @@ def test_a_dynamic_setting_is_overridden_and_put_back(modular: BrokersCluster) -
     assert key not in modular.dynamic()
 
 
-@pytest.mark.slow
 def test_the_extensible_manager_hands_a_bundle_over(
     extensible: BrokersCluster, namespace: Namespace, tmp_path: Path
 ) -> None:

@@ -18,12 +18,12 @@ from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.runtime import bus_loop, loops
 from tests.support.forked import leashed, say_into
 
-TICK_S: Final = 0.2
-IDLE_S: Final = 0.05
+TICK_S: Final = 0.4
+IDLE_S: Final = 0.1
 BEATS: Final = 2
-PAUSE_MS: Final = 300
+PAUSE_MS: Final = 600
 PATIENCE_MS: Final = 5_000
-LONGEST_MS: Final = 1_000
+LONGEST_MS: Final = 1_500
 LOADED: Final = (__name__, "tests.hostile.commands", "syncer.surface")
 """Modules that each process of an attack needs."""
 

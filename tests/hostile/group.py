@@ -32,7 +32,7 @@ from tests.shell.region import Site, heard, path_of, tenant
 NAMES: Final = ("east", "north", "west")
 BUS_FILE: Final = "bus.db"
 USUAL: Final = {
-    "heartbeat_interval": "200ms",
+    "heartbeat_interval": "400ms",
     "log": {"level": "warning"},
     "limits": {"tombstone_grace": "1s"},
     "peers": {"silence": "5min"},

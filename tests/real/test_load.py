@@ -94,6 +94,7 @@ async def loaded(sources: LoadSources, producer: pulsar.Producer, listener: Load
     return picture
 
 
+@pytest.mark.slow
 async def test_a_cluster_of_the_modular_manager_is_read_whole(tmp_path: Path) -> None:
     with running(tmp_path, MODULAR) as cluster, sending(cluster) as producer:
         store = ZooKeeperStore(ZooKeeperConfig(hosts=cluster.store.endpoint))

@@ -340,6 +340,7 @@ def test_a_region_that_leaves_loses_nothing_and_a_new_id_takes_its_place(group: 
         assert members(here) == {there.name: False, anew.name: True, north.name: True}
 
 
+@pytest.mark.slow  # the short form: tests/shell/test_coming_back.py
 def test_a_dead_region_is_forgotten_and_nothing_that_was_deleted_rises_again(group: Group) -> None:
     pair = group.pair()
     (east, west), (here, there) = pair.sides, (side.region for side in pair.sides)

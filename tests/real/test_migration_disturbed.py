@@ -29,7 +29,8 @@ from syncer.waiting import WAIT_S, until
 from tests.conftest import PulsarPair
 from tests.real.migrations import BLUE, GREEN, Make, MortalClient
 
-pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
+# Some minutes each; in the short form tests/migration/test_topics_made.py and the schedules show the same.
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar"), pytest.mark.slow]
 
 STEADY: Final = PublisherLoad(per_s=20)
 EXCLUSIVE: Final = (pulsar.ConsumerType.Exclusive,)
@@ -108,10 +109,7 @@ class TopicMaker(threading.Thread):
 
 @pytest.mark.parametrize(
     "created",
-    [
-        pytest.param(True, id="auto-creation"),
-        pytest.param(False, id="no-auto-creation", marks=pytest.mark.slow),
-    ],
+    [pytest.param(True, id="auto-creation"), pytest.param(False, id="no-auto-creation")],
 )
 async def test_topics_that_are_made_all_the_while_are_moved_too(
     migration_of: Make, tmp_path: Path, *, created: bool
@@ -150,7 +148,6 @@ async def test_topics_that_are_made_all_the_while_are_moved_too(
     await migration.left_nothing()
 
 
-@pytest.mark.slow
 async def test_a_broker_that_dies_in_a_wave_is_waited_for_and_nobody_is_lost(
     migration_of: Make, pulsar_pair: PulsarPair, tmp_path: Path
 ) -> None:
@@ -182,7 +179,6 @@ async def test_a_broker_that_dies_in_a_wave_is_waited_for_and_nobody_is_lost(
     await migration.left_nothing()
 
 
-@pytest.mark.slow
 async def test_a_broker_that_says_that_it_is_deadlocked_is_restarted_and_nobody_is_lost(
     migration_of: Make, pulsar_pair: PulsarPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +214,6 @@ async def test_a_broker_that_says_that_it_is_deadlocked_is_restarted_and_nobody_
     await migration.left_nothing()
 
 
-@pytest.mark.slow
 async def test_a_daemon_that_is_killed_in_a_wave_goes_on_where_it_was(
     migration_of: Make, pulsar_pair: PulsarPair, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from syncer.waiting import wait_until
 from tests.conftest import PulsarPair
 from tests.support.synced import BOTH, Side, Synced, bus_topic
 
-pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
+pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.slow]
 
 
 @dataclass(frozen=True, slots=True)

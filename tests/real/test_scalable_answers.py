@@ -16,6 +16,7 @@ from deploy.lab.software import java, pulsar_home
 from syncer.dispositions import ExitCode
 from tests.conftest import require
 
+pytestmark = pytest.mark.slow
 NEW = "5.0.0-M1"
 
 
