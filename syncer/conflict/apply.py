@@ -36,27 +36,32 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
     if register.settles:
         return None
     if register.value_missing:
-        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
+        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts)
     if known.alive and not facts.parent_alive:
-        return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)
+        return _park(settings, register, known, ParkReason.PARENT_MISSING, facts)
     if not known.alive and facts.child_alive:
-        return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts.now)
+        return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts)
     return None
 
 
-def _park(settings: Settings, register: Register, known: Version, reason: ParkReason, now: Millis) -> Outcome:
+def _park(settings: Settings, register: Register, known: Version, reason: ParkReason, facts: Facts) -> Outcome:
     parked = register.parked
     if parked is None or parked.reason is not reason:
-        parked = Parked(reason=reason, since_ms=now)
+        parked = Parked(reason=reason, since_ms=facts.now)
         note = journal(register.path, known, Decision.PARKED, detail=reason)
         return Outcome(replace(register, parked=parked), (note,))
-    if _revives(settings, parked, now):
+    if _revives(settings, parked, facts.now, publishes=facts.publishes):
         return Outcome(replace(register, wish=Wish.REVIVE, shown=None), (), Need.READ)
     return Outcome(register)
 
 
-def _revives(settings: Settings, parked: Parked, now: Millis) -> bool:
-    """A parent's delete that met living children for too long is answered by asserting the parent again."""
+def _revives(settings: Settings, parked: Parked, now: Millis, *, publishes: bool) -> bool:
+    """Return whether a parent that was deleted above living children is published again, after a grace.
+
+    A region that may not publish the parent leaves the delete parked.
+    """
+    if not publishes:
+        return False
     return parked.reason is ParkReason.CHILDREN_ALIVE and now - parked.since_ms >= settings.limits.park_grace_ms
 
 
@@ -172,7 +177,9 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
     return Outcome(landed, acts, Need.READ)
 
 
-def refused(settings: Settings, register: Register, cause: ParkReason | None, now: Millis, detail: str) -> Outcome:
+def refused(
+    settings: Settings, register: Register, cause: ParkReason | None, now: Millis, detail: str, *, publishes: bool
+) -> Outcome:
     """The open intent did not land; see :meth:`syncer.conflict.replica.Replica.refused`."""
     free = replace(register, intent=None)
     if cause is None:
@@ -180,4 +187,5 @@ def refused(settings: Settings, register: Register, cause: ParkReason | None, no
     parked = register.parked
     if parked is None or parked.reason is not cause:
         return Outcome(replace(free, parked=Parked(reason=cause, since_ms=now, detail=detail)))
-    return Outcome(replace(free, wish=Wish.REVIVE, shown=None) if _revives(settings, parked, now) else free)
+    revives = _revives(settings, parked, now, publishes=publishes)
+    return Outcome(replace(free, wish=Wish.REVIVE, shown=None) if revives else free)

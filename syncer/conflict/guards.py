@@ -56,6 +56,7 @@ class Facts:
         topics: Whether topics exist below; asked only when a guard needs it.
         scalable: Whether a scalable topic has the name; ``SOME`` or ``NONE`` where it is known without being asked.
         applies: The path's scope lets remote changes be written.
+        publishes: The path's scope lets changes of this region leave it.
     """
 
     now: Millis
@@ -67,6 +68,7 @@ class Facts:
     topics: Topics = Topics.NOT_ASKED
     scalable: Topics = Topics.NONE
     applies: bool = True
+    publishes: bool = True
 
 
 @dataclass(frozen=True, slots=True)

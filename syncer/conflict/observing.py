@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncer.conflict.acts import (
     Act,
     Decision,
@@ -41,6 +43,7 @@ from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
 _MAX_FLIPS_KEPT = 16
+STAYS_HERE: Final = "the scope of this region does not let its changes of this path leave"
 
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
@@ -298,6 +301,37 @@ def _drift(
     note = Journal(path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=known.stamp)
     flips = flips_of(settings, register, digest, moment.now)
     return Outcome(replace(register, stored=stored, left=register.stored_digest, flips=flips), (record, note))
+
+
+def stays_here(register: Register) -> Outcome:
+    """End a decision that this region's value wins: the path may not leave this region.
+
+    A change that an operator has rejected is examined by the guards again.
+    """
+    if register.known is None or register.wish is None:
+        return Outcome(register.without_wish(), (), Need.READ)
+    note = Journal(path=register.path, decision=Decision.IGNORED, stamp=register.known.stamp, detail=STAYS_HERE)
+    return Outcome(register.without_wish(), (note,), Need.READ)
+
+
+def retracted(register: Register, event: MetadataChangeEvent) -> Outcome:
+    """Take back a change of this region that waits in the outbox, and may not leave the region any more.
+
+    Nothing is known of the path until a peer tells what the group has, and the store is read: a first contact. Where the
+    group has another value, that is held, and the store's value is kept when an operator lets it be overwritten.
+
+    Args:
+        register: The path's register.
+        event: The row of the outbox.
+    """
+    known = register.known
+    if known is None or known.stamp != event.stamp:
+        return Outcome(register)  # another version has taken its place, and the conflict with that one is recorded
+    note = Journal(
+        path=register.path, decision=Decision.DRIFT, stamp=event.stamp, digest=known.digest, detail=STAYS_HERE
+    )
+    forgotten = replace(register.without_wish(), known=None, stored=None, kept=None, parked=None, allowed=None)
+    return Outcome(forgotten, (note,))
 
 
 def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:

@@ -19,7 +19,7 @@ from syncer.conflict.causality.vectors import join, sound
 from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
-from syncer.conflict.observing import event_of, settled
+from syncer.conflict.observing import event_of, settled, stays_here
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.conflict.shown import check_look
 from syncer.errors import PreconditionFailed
@@ -88,6 +88,8 @@ class Replica:
             batch: Id of the transaction that the write will go out with.
         """
         if register.wish is not None and register.hold is None and not facts.outbox_open:
+            if not facts.publishes:
+                return stays_here(register)
             if register.wish is Wish.REASSERT and register.shown != register.shows:
                 return self._forsake(register)
             return self._reassert(register, entry, facts.now)
@@ -118,9 +120,19 @@ class Replica:
         """The open intent landed: by the store's answer or, with ``None``, by its receipt (then it is read)."""
         return apply.written(self.settings, register, answer, now)
 
-    def refused(self, register: Register, cause: ParkReason | None, now: Millis, detail: str = "") -> Outcome:
-        """The open intent did not land. ``cause``: the store wants a parent, or no children; without: read at once."""
-        return apply.refused(self.settings, register, cause, now, detail)
+    def refused(
+        self, register: Register, cause: ParkReason | None, now: Millis, detail: str = "", *, publishes: bool = True
+    ) -> Outcome:
+        """The open intent did not land.
+
+        Args:
+            register: The path's register.
+            cause: The store wants a parent, or no children; ``None``: the path is read at once.
+            now: The daemon's clock.
+            detail: The store's own words.
+            publishes: Whether changes of this path leave the region.
+        """
+        return apply.refused(self.settings, register, cause, now, detail, publishes=publishes)
 
     # -- an operator's decisions
 

@@ -19,9 +19,11 @@ from syncer.conflict.acts import (
     Quarantine,
     RecordConflict,
 )
+from syncer.conflict.observing import stays_here
 from syncer.conflict.register import ParkReason, Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify
+from syncer.replication import publishing
 from syncer.replication.core import Core
 from syncer.replication.telemetry import Telemetry
 from syncer.state.contract.quarantine import DeadLetter
@@ -134,10 +136,16 @@ class UnitOfWork:
         return self._opened
 
     def take(self, outcome: Outcome) -> Register:
-        """Take an outcome: its register, its acts, and what the path needs next."""
-        register = outcome.register
-        path = register.path
+        """Take an outcome: its register, its acts, and what the path needs next.
+
+        The path stays as it was where the outcome would publish it, and the scope does not let it leave.
+        """
+        path = outcome.register.path
         before = self._registers.get(path)
+        if not all(publishing.admits(self._core.scope, act) for act in outcome.acts):
+            outcome = stays_here(before or Register(path=path, own=self._core.floor))
+            self._tally["published", "kept"] += 1
+        register = outcome.register
         if register is not before and register != before:
             self._registers[path] = register
             if path not in self._changed:
@@ -227,7 +235,7 @@ class UnitOfWork:
             changes = [(path, before, self._registers[path]) for path, before in self._changed.items()]
             self._followed = [follow(self._tx, changes) for follow in self._units.followers]
         if self._published and not self._core.observing:
-            self._tx.enqueue(self._published)
+            publishing.enqueue(self._core.scope, self._tx, self._published)
         if self._journal:
             self._tx.journal(self._journal, self.now)
 

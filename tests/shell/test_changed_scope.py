@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,3 +152,65 @@ async def test_what_comes_into_a_scope_that_is_too_long_to_be_told_is_met_at_fir
             await until(lambda: west.status().counts.conflicts == 2, "what was brought is kept beside")
             assert west.get(came) == tenant("newer")
             assert (west.get(gone), west.get(IN)) == (None, east.get(IN))
+
+
+def applying(*patterns: str) -> dict[str, Any]:
+    """All but some paths both ways; those are only applied."""
+    return {"rules": [*({"pattern": each, "direction": "apply"} for each in patterns), *WIDE["rules"]]}
+
+
+async def test_a_region_that_only_applies_a_tenant_does_not_undo_its_delete(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    grace_ms, name = 1_000, path_of("acme")
+    east = make_site("east", scope=WIDE)
+    west = make_site("west", scope=applying(str(name), f"{name}/**"), limits={"park_grace": f"{grace_ms}ms"})
+    async with west.running(), east.running():
+        await active(east)
+        await active(west)
+        east.writer.put(name, tenant("a"))
+        await until(lambda: west.get(name) is not None, "the tenant is carried")
+        west.writer.put(SPACE, b'{"replication_clusters":["west"]}')
+        west.writer.put(IN, tenant("a"))
+        await until(lambda: east.get(IN) is not None, "the daemon has seen what was made by hand before that")
+        east.writer.delete(name)
+        await until(lambda: west.status().counts.parked == 1, "the delete waits above the namespace, and is shown")
+        parked = time.monotonic()
+        await until(lambda: time.monotonic() > parked + 3 * grace_ms / 1_000, "the grace is over")
+        west.writer.put(OUT, tenant("b"))
+        await until(lambda: east.get(OUT) is not None, "what the region publishes comes, and all before it has come")
+        assert east.get(name) is None
+        assert west.status().counts.parked == 1
+    assert {each.stamp.region for each in changes_on(bus_file) if each.path == name} == {"east"}
+
+
+async def test_what_waits_for_the_bus_stays_here_when_the_scope_is_narrowed(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    east, west = make_site("east", scope=WIDE), make_site("west", scope=WIDE)
+    async with east.running():
+        await active(east)
+        async with west.running():
+            await active(west)
+            east.writer.put(IN, tenant("a"))
+            await until(lambda: west.get(IN) is not None, "it is carried")
+            await until(lambda: east.status().outbox.depth == 0, "all is told")
+            await west.do("pause")
+            west.writer.put(IN, tenant("of west"))
+            await until(lambda: west.status().outbox.depth == 1, "a change waits for the bus")
+        async with west.running(scope=applying(str(IN))):
+            await active(west)
+            await west.do("resume")
+            await until(lambda: west.status().counts.holds == 1, "the group's value waits for a person")
+            (hold,) = west.ask(lambda views: views.holds(9, None))
+            assert (hold.path, hold.hold.reason) == (IN, HoldReason.FIRST_CONTACT)
+            assert west.status().outbox.depth == 0
+            await west.decide("confirm", IN)
+            await until(lambda: west.get(IN) == east.get(IN), "it is written")
+            west.writer.put(OUT, tenant("b"))
+            await until(
+                lambda: east.get(OUT) is not None, "what the region publishes comes, and all before it has come"
+            )
+            (row,) = west.ask(lambda views: views.conflicts(9))
+            assert (row.path, row.reason) == (IN, "drift")
+    assert {each.stamp.region for each in changes_on(bus_file) if each.path == IN} == {"east"}

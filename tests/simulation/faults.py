@@ -63,6 +63,7 @@ class Mode:
         masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
         classes: They differ in which paths are carried at all.
+        trees: They differ in the directions of tenants, of namespaces and of topics.
         rescope: Chance that a region is started anew with another scope.
         names: Brokers of some regions call clusters otherwise than the group does.
         rename: Chance that a region is started anew with another table of such names.
@@ -119,6 +120,7 @@ class Mode:
     masked: bool = False
     scopes: bool = False
     classes: bool = False
+    trees: bool = False
     rescope: float = 0.0
     names: bool = False
     rename: float = 0.0
@@ -206,6 +208,11 @@ _CLASSES: Final = replace(
 )
 
 _OPTING: Final = replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260))
+
+_SCOPED_TREES: Final = replace(
+    _SCOPES, name="scoped-trees", trees=True, compares=True, paths=7, actions=(100, 220), pause=0.005, lose=0.02
+)
+"""Directions differ between parents and their children."""
 
 _MAPPINGS: Final = replace(
     _CALM,
@@ -457,6 +464,9 @@ MODES: Final[dict[str, Mode]] = {
         _OPTING,
         replace(_OPTING, name="opting-wiped", wipe=0.008, mislay=0.1, reorder=1),
         _SCOPES,
+        _SCOPED_TREES,
+        replace(_SCOPED_TREES, name="scoped-people", decide=0.05, guarded=0.4, limits=NARROW, outside=0.2),
+        replace(_SCOPED_TREES, name="opting-trees", rescope=0.012, actions=(120, 260)),
         *LIARS,
         _TOPICS,
         _VERSIONS,

@@ -37,6 +37,7 @@ from syncer.errors import InvariantBroken, RevisionMismatch, SyncerError, ValueI
 from syncer.model import Digest, MetaPath, Millis, Stamp, counter_of
 from syncer.paths import OWN_PREFIX, is_under
 from syncer.repair.rules import Bounds, Why, retell
+from syncer.replication import publishing
 from syncer.replication.antientropy import protocol, tree_state
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.control import decisions, repair
@@ -49,7 +50,7 @@ from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.local import apply, full_scan, observe
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
-from syncer.replication.recovery import missing_values, rebuild, rollback_detection
+from syncer.replication.recovery import missing_values, rebuild, rescoping, rollback_detection
 from syncer.replication.unit_of_work import UnitOfWork
 from tests.simulation import classes, cluster_names, credulous, excluding, going_over, incomplete, overwriting
 from tests.simulation.bus import SimBus
@@ -529,6 +530,27 @@ def _scope_does_not_bind_publishing() -> Patches:
     return [(Direction, "publishes", property(lambda _: True))]
 
 
+def _scope_does_not_bind_assertions() -> Patches:
+    facts = observe.facts_of
+
+    def willing(*arguments: Any) -> Any:
+        return {path: replace(each, publishes=True) for path, each in facts(*arguments).items()}
+
+    return [
+        (observe, "facts_of", willing),
+        (publishing, "admits", lambda _scope, _act: True),
+        (publishing, "enqueue", lambda _scope, tx, events: tx.enqueue(events)),
+    ]
+
+
+def _outbox_outlives_the_scope() -> Patches:
+    return [(rescoping, "retract", lambda _recovery, _now: 0)]
+
+
+def _scopes_that_were_never_met_are_forgotten() -> Patches:
+    return [(rescoping, "is_unmet", lambda _register: False)]
+
+
 def _drift_is_forgotten() -> Patches:
     drift = observing._drift
 
@@ -778,6 +800,14 @@ MUTANTS = (
     Mutant("what cannot be read is absent", ("people",), _unreadable_is_absent),
     Mutant("scopes do not bind writes", ("scopes",), _scope_does_not_bind_writes),
     Mutant("scopes do not bind publishing", ("scopes",), _scope_does_not_bind_publishing),
+    Mutant("scopes do not bind assertions", ("opting-trees", "scoped-people"), _scope_does_not_bind_assertions),
+    Mutant("the outbox outlives the scope", ("opting-trees", "opting"), _outbox_outlives_the_scope),
+    Mutant(
+        "scopes that were never met are forgotten",
+        ("opting-trees",),
+        _scopes_that_were_never_met_are_forgotten,
+        rare=True,
+    ),
     Mutant("edits that may not leave are not kept", ("scopes",), _drift_is_forgotten),
     Mutant("restore below what is known", ("people",), _restored_below),
     Mutant("a former writer still stamps", ("sleepers", "actives"), _former_writer_still_stamps),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from syncer.model import (
     Version,
     baseline_time,
 )
-from syncer.paths import classify
+from syncer.paths import child_prefixes, classify
 from syncer.replication.antientropy.class_sums import SumsLabel, parted_row
 from syncer.replication.inbound.isolation import UNTAKEN
 from syncer.state.contract.conflicts import ConflictRow
@@ -281,6 +281,8 @@ class Referee:
         else:
             raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
         self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
+        if direction_of(site, path) not in _LEAVING:
+            raise Violation("out of scope", path, f"{site.region} stamped {event.stamp}, and the path may not leave it")
         if asserted is None:
             self._rightly_stamped(site, before, event, content)
         if content.digest != digest:
@@ -318,10 +320,8 @@ class Referee:
         return True
 
     def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
-        """A local change: the path may leave the region, its time is not from the future, and it is no first sight."""
+        """A local change: its time is not from the future, and it is no first sight."""
         path, time, limits = event.path, event.stamp.updated_at_ms, site.replica.settings.limits
-        if direction_of(site, path) not in _LEAVING:
-            raise Violation("out of scope", path, f"{site.region} stamped {event.stamp}, and the path may not leave it")
         older = [name.stamp.updated_at_ms for name in content.past if name.stamp is not None]
         older += [at.updated_at_ms for where, at in self.history.named if where == path and at.region == site.region]
         if time > max(site.clock() + limits.max_clock_skew_ms, *(at + 1 for at in older), 0):
@@ -334,6 +334,21 @@ class Referee:
             )
         if event.value is None and event.sequence:
             self._deleted.append(path)
+
+    def sent(self, site: Site, events: Sequence[MetadataChangeEvent]) -> None:
+        """A daemon sends rows of its outbox: each may leave the region now, whenever it was stamped.
+
+        What a region has sent before, it may tell again where it carries the path at all.
+        """
+        for event in events:
+            direction, name = direction_of(site, event.path), (event.path, event.stamp)
+            if direction in _LEAVING:
+                continue
+            again = event.stamp.region != site.region or any(
+                (each.path, each.stamp) == name for each in self.published()
+            )
+            if direction is Direction.IGNORE or not again:
+                raise Violation("out of scope", event.path, f"{site.region} sent {event.stamp}: it may not leave it")
 
     def _few_deletes(self, site: Site, before: Tables) -> None:
         """What a region's own deletes have been in the window, under whichever daemon, is not too much."""
@@ -725,12 +740,22 @@ class Referee:
                 detail = f"{site.region} knows {known.stamp if known else None}, an honest region stamped {winner}"
                 raise Violation("wrong winner", path, detail)
 
+    def _nobody_has(self, world: World, path: MetaPath) -> bool:
+        """Whether deletes of a path were taken back, and no region has any of its values any more.
+
+        Each region may have taken its own back; or the one that has not, only applies the path, and was edited by hand.
+        """
+        taken_back = {stamp.region for at, stamp in self.history.withdrawn if at == path}
+        if not taken_back or taken_back == set(world.sites):
+            return bool(taken_back)
+        values = {content.digest for (at, _), content in self.history.named.items() if at == path and content.digest}
+        return not any(_has(site, path, digest) for site in world.sites.values() for digest in values)
+
     def _converged(self, world: World, path: MetaPath) -> None:
         stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
         frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
-        taken_back = {stamp.region for at, stamp in self.history.withdrawn if at == path}
-        if not stamps or frozen or taken_back == set(world.sites):
-            return  # where every region took its delete back, nobody has the value any more
+        if not stamps or frozen or self._nobody_has(world, path):
+            return
         if self.lost or self.liar is not None:
             self._same_everywhere(world, path)
             if not self.lost:
@@ -790,6 +815,13 @@ def _has_value(site: Site, register: Register) -> bool:
     return theirs.value is not None or stored == known.digest
 
 
+def _has(site: Site, path: MetaPath, digest: Digest) -> bool:
+    """Whether a region knows a value, or its store holds it."""
+    known, node = _known_of(site, path), site.store.nodes.get(path)
+    stored = digest_of(path, node.value) if node is not None and node.value else None
+    return digest in {stored, known.digest if known is not None and known.value else None}
+
+
 def _again(loser: Content, other: Content) -> bool:
     """Whether the loser's value won after all, by another hand."""
     if loser.stamp is None or other.stamp is None or loser.digest != other.digest:
@@ -807,11 +839,17 @@ def waits_rightly(world: World, site: Site, register: Register) -> bool:
     if parked.reason is ParkReason.VALUE_MISSING:
         return not any(_has_value(each, register) for each in world.sites.values())
     if parked.reason is ParkReason.CHILDREN_ALIVE:
+        below = child_prefixes(register.path)
+        living = any(path.startswith(below) for path, node in site.store.nodes.items() if node.value)
+        if living and direction_of(site, register.path) not in _LEAVING:
+            return True  # a region that may not publish the parent does not assert it above what was made there
         return any(
             other.due and other.hold is not None and other.path.startswith(f"{register.path}/")
             for other in site.disk.tables.registers.values()
         )
     resource = classify(register.path)
+    if resource is not None and resource.parent and direction_of(site, resource.parent) is Direction.IGNORE:
+        return resource.parent not in site.store.nodes
     parent = site.disk.tables.registers.get(resource.parent) if resource is not None and resource.parent else None
     return parent is None or (
         not parent.stored_alive and (parent.known is None or not parent.known.alive or parent.due)

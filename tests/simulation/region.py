@@ -668,6 +668,7 @@ class Daemon:
         rows: list[OutboxRow] = []
         if self._call(lambda: rows.extend(self.driver.outbox(self.world.rng.randint(1, 4)))) and rows:
             self.rows = rows
+            self.world.referee.sent(self.site, [row.event for row in rows])
             self.publishing = self.world.bus.send(self.site.region, tuple(row.event for row in rows))
 
     def take_published(self) -> None:

@@ -9,6 +9,8 @@ import pytest
 from syncer.bus.wire.messages import Control
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.model import Region
 from tests.simulation.faults import NARROW, WIDE
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
@@ -120,6 +122,22 @@ def ended(w: Script) -> None:
     assert w.decisions("a", Decision.REASSERTED) == 0
     assert w.decisions("a", Decision.OVERTAKEN) == 1
     w.settle(operated=False)
+
+
+@both_stores
+def test_a_rejected_change_wins_nowhere_once_the_path_may_not_leave_the_region(kind: StoreKind) -> None:
+    w = rejected(kind)
+    a = w.sites[Region("a")]
+    assert a.disk.tables.registers[P].wish is not None
+    w.rescope(a, Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)))
+    w.restart("a")
+    w.settle(operated=False)
+    register = a.disk.tables.registers[P]
+    assert register.wish is None
+    assert register.hold is not None, "the guards have examined the change again"
+    assert w.decisions("a", Decision.REASSERTED) == 0
+    w.holds(P, WON, "b")
+    w.end()
 
 
 @both_stores

@@ -8,15 +8,16 @@ import orjson
 import pytest
 
 from syncer.conflict.acts import Decision
-from syncer.conflict.register import HoldReason
+from syncer.conflict.register import HoldReason, ParkReason
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS, Direction
 from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region, Stamp, baseline_time
 from syncer.replication.driver import Driver
 from syncer.state.contract.membership import JOINING
+from syncer.state.contract.operations import OperationState
 from tests.simulation.disk import Disk, DiskState, Trouble
-from tests.simulation.faults import PARK_GRACE_MS, WIDE
+from tests.simulation.faults import NARROW, PARK_GRACE_MS, WIDE
 from tests.simulation.history import Violation
 from tests.simulation.mutants import WITHOUT_FLOOR, WITHOUT_SECOND_ROUND, broken
 from tests.simulation.script import ABA, ETCD, ZOOKEEPER, Script, second
@@ -1123,3 +1124,84 @@ def test_two_edits_of_one_moment_that_may_not_leave_are_both_kept(kind: StoreKin
     w.holds(P, X)
     assert w.lost_values("b", P) == [w.value(P, Y), w.value(P, Z)]
     assert len({row.loser for row in w.conflicts("b")}) == 2, "each edit has a name of its own"
+
+
+def scoped(*rules: tuple[str, Direction]) -> Scope:
+    """The default scope, with rules before it."""
+    return Scope((*(Rule(pattern, direction) for pattern, direction in rules), *DEFAULT_RULES))
+
+
+@both_stores
+def test_a_region_that_only_applies_a_tenant_does_not_bring_it_back_for_what_was_made_there(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.rescope(w.sites[Region("b")], scoped((TENANT, Direction.APPLY), (f"{TENANT}/**", Direction.APPLY)))
+    w.restart("b")
+    w.settle()
+    w.write("b", NAMESPACE, X)  # made by hand, and it may not leave the region
+    w.learn("b")
+    w.remove("a", TENANT)
+    w.end()
+    register = w.sites[Region("b")].disk.tables.registers[TENANT]
+    assert TENANT not in w.sites[Region("a")].store.nodes
+    assert register.parked is not None
+    assert register.parked.reason is ParkReason.CHILDREN_ALIVE
+    assert w.events_of("b") == []
+
+
+@both_stores
+def test_held_deletes_are_not_confirmed_where_they_may_not_leave_any_more(kind: StoreKind) -> None:
+    w = Script(kind, kind, compares=True, limits=NARROW)
+    b = w.sites[Region("b")]
+    paths = [MetaPath(f"/admin/policies/t{number}") for number in range(4)]
+    for path in paths:
+        w.everybody_has(path, W)
+    w.at(1_000)
+    for path in paths:
+        w.remove("b", path)
+    w.learn("b")
+    held = [path for path in paths if b.disk.tables.registers[path].hold is not None]
+    assert held
+    w.rescope(b, scoped(("/admin/policies/**", Direction.APPLY)))
+    w.restart("b")
+    number = w.ask("b", "confirm", w.look("b", held[0]))
+    w.daemon("b").operate()
+    answer = w.answer_of("b", number)
+    assert answer.state is OperationState.FAILED
+    assert "may not leave this region" in answer.answer
+    for path in held:
+        w.ask("b", "undo", w.look("b", path))
+    w.end()
+    assert all(path in site.store.nodes for path in held for site in w.sites.values())
+
+
+@both_stores
+def test_what_waits_in_the_outbox_stays_when_the_scope_is_narrowed_and_is_kept(kind: StoreKind) -> None:
+    w = Script(kind, kind, compares=True)
+    w.everybody_has(P, W)
+    w.at(1_000)
+    w.write("b", P, X)
+    w.learn("b")
+    b = w.sites[Region("b")]
+    assert len(b.disk.tables.outbox) == 1
+    w.rescope(b, scoped((P, Direction.APPLY)))
+    w.end()
+    assert w.events_of("b") == []
+    assert w.lost_values("b", P) == [w.value(P, X)]
+    w.holds(P, W)
+
+
+@both_stores
+def test_what_was_let_go_under_a_scope_that_was_never_met_is_met_at_first(kind: StoreKind) -> None:
+    w = Script(kind, kind, compares=True)
+    w.everybody_has(P, W)
+    w.at(1_000)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))  # folded, not written yet
+    b = w.sites[Region("b")]
+    w.rescope(b, scoped((P, Direction.IGNORE), ("/admin/clusters/**", Direction.BOTH)))
+    w.restart("b")
+    w.rescope(b, scoped())  # ends before it has read its store
+    w.end()
+    assert not any(event.path == P and not event.stamp.is_baseline for event in w.events_of("b"))
+    w.holds(P, X)

@@ -92,6 +92,22 @@ CLASSES: Final = (
     ),
 )
 """And of these, where they differ in what is carried."""
+TREES: Final = (
+    SCOPE,
+    *(
+        Scope((*(Rule(path, direction) for path in paths), *DEFAULT_RULES))
+        for direction in (Direction.APPLY, Direction.APPLY, Direction.PUBLISH, Direction.IGNORE)
+        for paths in (
+            ("/admin/policies/t",),
+            ("/admin/policies/t", "/admin/policies/t/**", "/admin/partitioned-topics/t/**"),
+            ("/admin/policies/t/**",),
+            ("/admin/policies/t/n",),
+            ("/admin/partitioned-topics/t/**",),
+            ("/admin/policies/*",),
+        )
+    ),
+)
+"""And of these, where tenants, namespaces and topics have directions of their own."""
 PATHS: Final = (
     LONE,
     MetaPath("/admin/resourcegroups/s"),
@@ -304,11 +320,16 @@ class World:
         if self.mode.excludes:
             self._excludes(site)
         if self.mode.scopes:
-            site.scope = self.rng.choice(CLASSES if self.mode.classes else SCOPES)
+            site.scope = self.rng.choice(self._scopes)
         if self.mode.older and self.rng.random() < self.mode.older:
             site.older = site.began_older = True
             site.replica = Replica(replace(site.replica.settings, projections=FORMERLY))
         return site
+
+    @property
+    def _scopes(self) -> tuple[Scope, ...]:
+        """The scopes of which a region draws its own."""
+        return TREES if self.mode.trees else CLASSES if self.mode.classes else SCOPES
 
     def _excludes(self, site: Site) -> None:
         """A region has some fields for itself, by chance."""
@@ -666,7 +687,7 @@ class World:
             case "rule" if isinstance(self.writers, OwnFieldWriters) and self.writers.may_be_ruled(site):
                 self.writers.rule(site, drawn(rng))
             case "rescope":
-                self.rescope(site, rng.choice(CLASSES))
+                self.rescope(site, rng.choice(self._scopes))
             case "rename" if site.store.names is not None:
                 self.rename(site, site.store.names.table(rng))
             case "partition":

@@ -13,12 +13,16 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Decision, DropHeld, Journal, Outcome
-from syncer.conflict.register import Register
-from syncer.model import Counter
+from syncer.conflict.register import Register, Stored
+from syncer.model import NOTHING_SEEN, Counter, Millis, Region, Stamp
 from syncer.replacing import replace
 
 FROZEN: Final = "left "
 """Before the counter of a stored version that stands as it did when its path left the scope; in no other counter."""
+_LEFT: Final = Stored(
+    stamp=Stamp(Millis(0), Region("")), by=Counter(FROZEN), seen=NOTHING_SEEN, digest=None, revision=None
+)
+"""What the store holds of a path that was let go: nobody can say, and no later scope counts it as known."""
 LEFT_SCOPE = "the path has left this region's scope: what was due or held here is not done"
 
 
@@ -39,7 +43,15 @@ def left(register: Register) -> Outcome:
         digest=known.digest if known is not None else None,
         detail=LEFT_SCOPE,
     )
-    return Outcome(Register(path=register.path, own=register.own), (*drops, journal))
+    return Outcome(Register(path=register.path, own=register.own, stored=_LEFT), (*drops, journal))
+
+
+def is_unmet(register: Register) -> bool:
+    """Return whether a path has left the scope, or come into it, and its store was not read since.
+
+    Its next read is a first contact, whichever scopes this region has had meanwhile.
+    """
+    return register.stored is not None and register.stored.by.startswith(FROZEN)
 
 
 def frozen(register: Register) -> Register:
@@ -65,6 +77,8 @@ def entered(register: Register, *, alive: bool) -> Register:
     stored = register.stored
     if stored is None or not stored.by.startswith(FROZEN):
         return register
+    if not alive and stored == _LEFT:
+        return replace(register, stored=None)
     if not alive:
         return replace(register, stored=replace(stored, by=Counter(stored.by.removeprefix(FROZEN))))
     return Register(path=register.path, known=register.known if register.due else None, own=register.own)

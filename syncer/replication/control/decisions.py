@@ -13,6 +13,7 @@ from syncer.conflict.register import HoldReason
 from syncer.conflict.shown import check_shown, look_in, shown_in, stamp_in
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetaPath, Region
+from syncer.replication import publishing
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.inbound.receive import look_again
@@ -23,6 +24,10 @@ from syncer.state.contract.transaction import Transaction
 CONFLICTS_AT_ONCE: Final = 10_000
 """Conflicts that one operation forgets."""
 
+STAYS_HELD: Final = (
+    "The delete stays held. Take it back with 'syncer holds undo', or let the scope publish the path, start the daemon "
+    "again and confirm it then."
+)
 Answer = tuple[str, Effect]
 
 
@@ -33,13 +38,15 @@ def confirm(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operati
     register = unit[path]
     outcome = control.core.replica.confirm(register, look_in(operation.arguments))
     local = register.hold is not None and register.hold.local
+    if local:
+        publishing.require(control.core.scope, path, STAYS_HELD)
     unit.take(outcome)
     if local:
         event = tx.held_publication(path)
         if event is None:
             raise NotFound(f"{path}: no publication is held")
         tx.drop_held(path)
-        tx.enqueue([event])
+        publishing.enqueue(control.core.scope, tx, [event])
         return "the delete is published with its old stamp", None
     return "the change is written as soon as the store allows it", None
 

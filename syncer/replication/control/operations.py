@@ -11,11 +11,12 @@ import structlog
 
 from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
-from syncer.replication import bisection
+from syncer.replication import bisection, publishing
 from syncer.replication.control import decisions, jobs, repair
 from syncer.replication.control.decisions import number_of
 from syncer.replication.control.effects import Effect, Wanted
@@ -134,7 +135,7 @@ def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operatio
         unit.afterwards(partial(control.recovery.values.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
-        return _publish_again(unit[path], tx, poison), None
+        return _publish_again(control.core.scope, unit[path], tx, poison), None
     register = unit[path]
     hold = register.hold
     if hold is not None and hold.reason is HoldReason.STORE_REFUSED:
@@ -169,7 +170,7 @@ def _decode_again(control: OperatorControl, unit: UnitOfWork, tx: Transaction, p
     return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
 
 
-def _publish_again(register: Register, tx: Transaction, poison: DeadLetter) -> str:
+def _publish_again(scope: Scope, register: Register, tx: Transaction, poison: DeadLetter) -> str:
     """Put a local change into the outbox again, unless another one has taken its place."""
     known = register.known
     if known is None or poison.position != f"{register.path} {known.stamp}":
@@ -177,7 +178,8 @@ def _publish_again(register: Register, tx: Transaction, poison: DeadLetter) -> s
     event = state_event(register, poison.payload)
     if event is None:
         raise PreconditionFailed(f"{register.path}: the value of {known.stamp} is not known any more")
-    tx.enqueue([event])
+    publishing.require(scope, register.path, "It stays in the quarantine; see 'syncer quarantine discard'.")
+    publishing.enqueue(scope, tx, [event])
     return "it is published again"
 
 

@@ -22,6 +22,7 @@ from syncer.model import Millis
 from syncer.repair.preconditions import Offer, Terms, objections, require_open
 from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
+from syncer.replication import publishing
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.local.observe import state_event
 from syncer.replication.membership import join
@@ -143,7 +144,7 @@ def _decide(
                 event = state_event(register, each.event.value if each.event is not None else None)
                 if event is not None:
                     told.append(event)
-    tx.enqueue(told)
+    publishing.enqueue(control.core.scope, tx, told)
     room = max(0, REFUSED_KEPT - repair.refused)
     through = portion[-1].number
     tx.decided(repair.id, through, refused[:room])

@@ -38,6 +38,7 @@ from typing import Final
 from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
+from syncer.replication import publishing
 from syncer.replication.antientropy import protocol
 from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.gc.state import SequenceGap
@@ -132,7 +133,7 @@ def work(gc: DeleteCollection, now: Millis) -> None:
             paths = [each.path for each in found]
             settled = (found[-1].stamp.updated_at_ms, found[-1].path) if found else settled
         events = _events(gc, tx, paths)
-        tx.enqueue(events)
+        publishing.retell(gc.core.scope, tx, events)
         told = tx.identity().last_sequence
         spare = [path for path, _ in tx.living(SPARE) if gc.core.scope.contains(path)] if told == begun else []
     gc.telemetry.tally["gaps", "retold"] += len(events)

@@ -130,7 +130,8 @@ def refused(local: OwnStore, batch: Batch, refusal: BatchRefused, now: Millis) -
         unit.load(batch.paths)
         for path in batch.paths:
             reason = parks if path == culprit else None
-            unit.take(local.core.replica.refused(unit[path], reason, now, str(cause)))
+            publishes = local.core.scope.direction(path).publishes
+            unit.take(local.core.replica.refused(unit[path], reason, now, str(cause), publishes=publishes))
         if isinstance(cause, ValueRefused | AccessDenied):
             _hold_refused(unit, culprit, cause, now)
         unit.reread((culprit,) if parks is None else _relatives(culprit, cause))

@@ -22,7 +22,7 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify, shown
-from syncer.replication import still_excluded
+from syncer.replication import publishing, still_excluded
 from syncer.replication.bisection import Settle, narrowed, place_of, why
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.local.dirty import ReadCause
@@ -309,7 +309,7 @@ def _observe(
             moment = replace(moment, vouched=True)
         publishes = local.core.scope.direction(path).publishes
         register = unit[path]
-        if rescoping.comes_in(local.core, path) and path not in unit.opened:
+        if rescoping.is_met_anew(local.core, register) and path not in unit.opened:
             register = rescoping.met(local.core, register, entry, moment)
             moment = replace(moment, first_scan_done=False)
         outcome = local.core.replica.observe(register, entry, moment, publishes=publishes)
@@ -412,6 +412,7 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
             topics=local.topics.fresh(path, unit.now),
             scalable=local.topics.scalable_at(path),
             applies=_applies(local, unit[path]) and (local.watch.scanned or path not in parting),
+            publishes=local.core.scope.direction(path).publishes,
         )
         for path in paths
     }
@@ -452,7 +453,7 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
         if event is None or (lacked is not None and later(lacked, event.stamp, local.core.replica.settings.ties)):
             unit.afterwards(partial(missing_values.note, local.recovery, {path: lacked if event is not None else None}))
     if told:
-        tx.enqueue(told)
+        publishing.retell(local.core.scope, tx, told)
 
 
 def state_event(register: Register, value: bytes | None) -> MetadataChangeEvent | None:

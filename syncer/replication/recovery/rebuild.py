@@ -27,6 +27,7 @@ from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest
 from syncer.conflict.rebuilding import Answer, Hearing
 from syncer.errors import StateError
 from syncer.model import MetadataChangeEvent, Millis, Region, Version
+from syncer.replication import publishing
 from syncer.replication.fence import Fence
 from syncer.replication.recovery import generations, missing_values
 from syncer.replication.recovery.part import Recovery
@@ -303,14 +304,14 @@ def _take_back(recovery: Recovery, kept: Rebuild, now: Millis) -> bool:
             anew = kept.ambiguous and former.stamp.region == recovery.core.identity.region
             event = _counted_anew(recovery, former) if anew else former
             known = unit[event.path].known
-            if known is None or event.stamp.is_baseline or not recovery.core.scope.contains(event.path):
+            if known is None or event.stamp.is_baseline or not recovery.core.scope.direction(event.path).publishes:
                 continue
             if _includes(known, event):
                 continue
             unit.take(recovery.core.replica.fold(unit[event.path], event, now, released=True))
             events.append(event)
         unit.store()
-        tx.enqueue(events)
+        publishing.enqueue(recovery.core.scope, tx, events)
         tx.drop_carried(carried)
     unit.settle()
     recovery.telemetry.tally["rebuilds", "carried"] += len(events)

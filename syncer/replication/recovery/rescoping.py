@@ -14,14 +14,17 @@ before the whole store was met: the sums of the new scope are not kept before (s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from syncer.conflict.acts import Moment
-from syncer.conflict.classes.moving import entered, frozen, left
+from syncer.conflict.classes.moving import entered, frozen, is_unmet, left
+from syncer.conflict.observing import retracted
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
 from syncer.paths import GLOBAL_TOPIC_POLICIES, is_under
 from syncer.replacing import replace
+from syncer.replication import publishing
 from syncer.replication.core import Core
 from syncer.replication.recovery.part import Recovery
 from syncer.state.contract.tombstones import Tombstone
@@ -29,6 +32,8 @@ from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import Entry
 
 PAGE: Final = 1_000
+ROWS: Final = 500
+"""Rows of the outbox that are looked at in one transaction."""
 _END: Final = Millis(2**62)
 
 
@@ -38,6 +43,45 @@ def comes_in(core: Core, path: MetaPath) -> bool:
         return False
     moved = core.uncompared.policies and is_under(path, GLOBAL_TOPIC_POLICIES)
     return (moved or not core.uncompared.was_carried(path)) and core.scope.contains(path)
+
+
+def is_met_anew(core: Core, register: Register) -> bool:
+    """Return whether the next read of a path is a first contact: it comes in, or was let go under an earlier scope."""
+    return comes_in(core, register.path) or (is_unmet(register) and core.scope.contains(register.path))
+
+
+def retract(recovery: Recovery, now: Millis) -> int:
+    """Take changes out of the outbox that the scope does not let leave any more, at the start; how many there were.
+
+    Registers of other regions that are told again stay, where the scope carries their paths.
+
+    Raises:
+        Fenced: Another daemon is active on this database.
+    """
+    core, found, after = recovery.core, 0, 0
+    if core.observing:
+        return 0
+    while True:
+        with core.state.transaction() as tx:
+            rows = tx.outbox(ROWS, after)
+            kept = [row for row in rows if not publishing.leaves(core.scope, core.identity.region, row.event)]
+            unit = recovery.units.begin(tx, now)
+            unit.load([row.event.path for row in kept])
+            for row in kept:
+                unit.take(retracted(unit[row.event.path], row.event))
+                unit.afterwards(partial(recovery.values.want, row.event.path))
+            tx.acknowledged([row.sequence for row in kept])
+            unit.store()
+        unit.settle()
+        if kept:
+            # the bus may have one of these already: its echo is no sign of an old copy of this database
+            recovery.progress.published = max(recovery.progress.published, kept[-1].sequence)
+        found += len(kept)
+        if len(rows) < ROWS:
+            break
+        after = rows[-1].sequence
+    recovery.telemetry.tally["published", "retracted"] += found
+    return found
 
 
 def settle(recovery: Recovery, now: Millis) -> None:

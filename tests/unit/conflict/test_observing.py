@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.conflict.acts import Decision, DropHeld, Publish, Quarantine, RecordConflict
+from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.guards import Facts
+from syncer.conflict.observing import retracted
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register, Wish
 from syncer.errors import InvariantBroken
 from syncer.model import EventType, MetaPath, Millis, Revision, Stamp, baseline_time
@@ -431,6 +432,40 @@ def test_drift_from_a_value_that_is_no_longer_kept_waits_for_a_peer() -> None:
     told = core.fold(drifted, event(Y, at(5, THERE)), Millis(NOW + 10)).register
     outcome = core.apply_due(told, entry(Z), Facts(now=Millis(NOW + 10)), "b1")
     assert isinstance(outcome.write, Put)
+
+
+def test_a_change_that_may_not_leave_any_more_is_taken_back() -> None:
+    """Nothing is known, so what the group has comes from a peer, and a person decides which value stands here."""
+    core = replica()
+    changed = core.observe(settled_on(X, at(5, THERE)), entry(Y, "8", modified=7), moment(9))
+    waits = only(changed, Publish).event
+    outcome = retracted(changed.register, waits)
+    assert (outcome.register.known, outcome.register.stored) == (None, None)
+    assert outcome.register.own == changed.register.own
+    assert decisions(outcome) == [Decision.DRIFT]
+    told = core.fold(outcome.register, event(X, at(5, THERE)), Millis(NOW + 10)).register
+    drifted = core.observe(told, entry(Y, "8", modified=7), moment(11), publishes=False)
+    assert (only(drifted, RecordConflict).value, only(drifted, RecordConflict).reason) == (Y, "drift")
+    hold = core.apply_due(drifted.register, entry(Y, "8"), Facts(now=Millis(NOW + 12)), "b1").register.hold
+    assert hold is not None
+    assert hold.reason is HoldReason.FIRST_CONTACT
+
+
+def test_a_change_that_was_outdone_is_not_taken_back() -> None:
+    changed = replica().observe(settled_on(X, at(5, THERE)), entry(Y, "8", modified=7), moment(9))
+    outdone = replica().fold(changed.register, event(Z, at(20, THERE)), Millis(NOW + 21)).register
+    assert retracted(outdone, only(changed, Publish).event) == Outcome(outdone)
+
+
+@pytest.mark.parametrize("wish", Wish)
+def test_a_decision_ends_where_the_path_may_not_leave(wish: Wish) -> None:
+    wished = replace(register(known=version(Y, at(5, THERE)), stored=stored(X, at(2))), wish=wish)
+    outcome = replica().apply_due(wished, entry(X), Facts(now=Millis(NOW + 9), publishes=False), "b1")
+    assert outcome.register.wish is None
+    assert none_of(outcome, Publish)
+    assert outcome.write is None
+    assert decisions(outcome) == [Decision.IGNORED]
+    assert outcome.need is Need.READ
 
 
 def test_a_drifted_delete_needs_no_value() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.conflict.acts import Decision, DropHeld, Journal
-from syncer.conflict.classes.moving import FROZEN, entered, frozen, left
+from syncer.conflict.classes.moving import FROZEN, entered, frozen, is_unmet, left
 from syncer.conflict.register import Hold, HoldReason, Intent, Register
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Revision, Stamp, Version
 from syncer.replacing import replace
@@ -33,7 +33,8 @@ def test_what_waits_when_a_path_leaves_is_let_go_and_said(local: bool | None) ->
     hold = None if local is None else held(local=local)
     register = Register(path=PATH, own=DUE.own, known=DUE.known, stored=DUE.stored, hold=hold)
     outcome = left(register)
-    assert outcome.register == Register(path=PATH, own=Millis(5)), "its own times go on"
+    assert replace(outcome.register, stored=None) == Register(path=PATH, own=Millis(5)), "its own times go on"
+    assert is_unmet(outcome.register)
     assert [type(act) for act in outcome.acts] == [*([DropHeld] if local else []), Journal]
     journal = outcome.acts[-1]
     assert isinstance(journal, Journal)
@@ -44,6 +45,18 @@ def test_of_a_path_of_which_nothing_is_known_nothing_is_named() -> None:
     journal = left(Register(path=PATH)).acts[-1]
     assert isinstance(journal, Journal)
     assert (journal.stamp, journal.digest) == (None, None)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_what_was_let_go_is_met_at_first_whatever_the_scope_is_then(alive: bool) -> None:
+    register = left(DUE).register
+    assert entered(register, alive=alive) == Register(path=PATH, own=Millis(5))
+    assert left(register).register == register
+    heard = replace(register, known=version(9, "west"))
+    assert entered(heard, alive=True) == Register(path=PATH, own=Millis(5), known=version(9, "west"))
+    assert not is_unmet(SEATED)
+    assert is_unmet(frozen(SEATED))
+    assert not is_unmet(Register(path=PATH))
 
 
 def test_what_was_sent_is_found_out_first() -> None:
