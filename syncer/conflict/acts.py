@@ -121,6 +121,8 @@ class Need(StrEnum):
     NOTHING = "nothing"
     READ = "read"
     TOPICS = "topics"
+    RELATED = "related"
+    """What stands at related paths is to be read with this one; see :class:`syncer.conflict.guards.Related`."""
     BROKERS = "brokers"
     """Which versions the brokers have is to be asked, and the path to be read again after that."""
 

@@ -99,7 +99,7 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     )
     refusal = examine(proposal)
     if refusal is not None and refusal.reason is None:
-        return Outcome(register, (), Need.TOPICS)
+        return Outcome(register, (), refusal.need)
     kept = _keeping_loser(register, completes(register, held) if held is not None else None)
     if refusal is not None and refusal.reason is not None:
         hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)

@@ -2,32 +2,36 @@
 
 Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
 (e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources, (i) topics that became scalable,
-(j) a cluster's name that is in dispute.
+(j) a cluster's name that is in dispute. All but (a) stand in :data:`TABLE`, with a cell for each kind of resource.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from syncer.conflict.acts import Need
 from syncer.conflict.cluster_names.disputes import ANY_NAME, Doubted
-from syncer.conflict.cluster_names.places import clusters_named
+from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, topic_list
+from syncer.conflict.cluster_names.places import LISTS, clusters_named
 from syncer.conflict.projection import Document
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.errors import InvariantBroken
 from syncer.making import made_quickly
-from syncer.model import Millis, ResourceKind, Version
+from syncer.model import MetaPath, Millis, ResourceKind, Version
+from syncer.paths import classify, resource_at
 
 UNTOLD_TOPICS: Final = "it cannot be asked here whether topics exist"
 """Detail of a hold that nobody needs to decide once somebody can tell about the topics."""
 _ASKS_FOR_TOPICS: Final = frozenset({HoldReason.HAS_TOPICS, HoldReason.LEAVES_CLUSTER_OUT})
 IN_DISPUTE: Final = "regions have yet to agree which cluster is meant"
 """Begins the detail of a hold that ends by itself once the regions agree."""
-CLUSTER_FIELDS: Final = ("replication_clusters", "allowed_clusters", "allowedClusters")
+_TOPIC_POLICIES: Final = "topic policies here"
+"""Begins the detail of a namespace's hold that depends on topic policies below it."""
 
 
 class Topics(StrEnum):
@@ -39,6 +43,21 @@ class Topics(StrEnum):
     SCALABLE = "scalable"
     """A scalable topic has the name of the partitioned one."""
     CANNOT_ASK = "cannot-ask"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """What stands at paths that count with the one that is written.
+
+    Those are the namespace of a topic policy, and the topic policies of a namespace.
+
+    Args:
+        documents: What was read; ``None``: it is absent.
+        untold: Paths of which the store did not tell, or whose value cannot be read, and why.
+    """
+
+    documents: Mapping[MetaPath, Document | None] = field(default_factory=dict)
+    untold: Mapping[MetaPath, str] = field(default_factory=dict)
 
 
 @made_quickly
@@ -57,6 +76,7 @@ class Facts:
         scalable: Whether a scalable topic has the name; ``SOME`` or ``NONE`` where it is known without being asked.
         applies: The path's scope lets remote changes be written.
         publishes: The path's scope lets changes of this region leave it.
+        related: What stands at related paths; ``None``: they were not read. They are read only when a guard needs it.
     """
 
     now: Millis
@@ -69,14 +89,19 @@ class Facts:
     scalable: Topics = Topics.NONE
     applies: bool = True
     publishes: bool = True
+    related: Related | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GuardRefusal:
-    """Why a write waits. ``reason is None``: it cannot be told before the topics below the path are asked for."""
+    """Why a write waits.
+
+    ``reason is None``: it cannot be told before ``need`` is met: topics are asked for, or related paths are read.
+    """
 
     reason: HoldReason | None
     detail: str = ""
+    need: Need = Need.TOPICS
 
 
 @made_quickly
@@ -135,12 +160,34 @@ def first_contact(proposal: Proposal) -> GuardRefusal | None:
 
 def leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
     """(b) Brokers force-delete the topics of a namespace whose policies do not name their own cluster."""
-    if proposal.kind is not ResourceKind.NAMESPACE or proposal.proposed is None:
+    if proposal.proposed is None:
         return None
-    left_out = proposal.settings.clusters - named_clusters(proposal.proposed)
+    return _namespace_left_out(proposal) or _topic_policies_left_out(proposal)
+
+
+def topic_leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
+    """(b) Brokers force-delete a topic whose own policies leave their cluster out, unless its namespace allows it."""
+    here = proposal.settings.clusters
+    if not may_newly_delete(proposal.present, proposal.proposed, here):
+        return None
+    namespace, related = resource_at(proposal.register.path).parent, proposal.facts.related
+    if namespace is None or related is None or namespace not in related.documents.keys() | related.untold.keys():
+        return GuardRefusal(None, need=Need.RELATED)
+    if why := related.untold.get(namespace):
+        return GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, f"its namespace could not be read here: {why}")
+    policies = related.documents[namespace]
+    newly = deleted_by(proposal.proposed, policies, here) - deleted_by(proposal.present, policies, here)
+    if not newly:
+        return None
+    what = "its replication clusters and its namespace's allowed_clusters leave them out"
+    return GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(newly)} would delete the topic: {what}")
+
+
+def _namespace_left_out(proposal: Proposal) -> GuardRefusal | None:
+    left_out = proposal.settings.clusters - named_clusters(proposal.kind, proposal.proposed)
     if not left_out:
         return None
-    present = named_clusters(proposal.present)
+    present = named_clusters(proposal.kind, proposal.present)
     if served := left_out & present:
         return GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(served)} would delete its topics")
     if not present:  # born here, or stored without any name: brokers keep the topics of such a namespace
@@ -152,19 +199,47 @@ def leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
     return None
 
 
+def _topic_policies_left_out(proposal: Proposal) -> GuardRefusal | None:
+    """The other half of :func:`topic_leaves_cluster_out`: the namespace stops to allow a cluster."""
+    dropped = proposal.settings.clusters - allowed(proposal.proposed)
+    if proposal.present is not None:  # else it may come back to topics and policies that were left behind
+        dropped &= allowed(proposal.present)
+    if not dropped:
+        return None
+    related = proposal.facts.related
+    if related is None:
+        return GuardRefusal(None, need=Need.RELATED)
+    reason = HoldReason.LEAVES_CLUSTER_OUT
+    deleting = {
+        path: left
+        for path, policies in related.documents.items()
+        if topic_list(policies) is not None and (left := deleted_by(policies, proposal.proposed, dropped))
+    }
+    if deleting:
+        clusters = frozenset[str]().union(*deleting.values())
+        detail = f"{_TOPIC_POLICIES} leave out {_names(clusters)}, and brokers would delete their topics"
+        return GuardRefusal(reason, f"{detail}: {_first(deleting)}")
+    if related.untold:
+        path = min(related.untold)
+        return GuardRefusal(
+            reason, f"{_TOPIC_POLICIES} could not be read: {_first(related.untold)}: {related.untold[path]}"
+        )
+    return None
+
+
 def unknown_cluster(proposal: Proposal) -> GuardRefusal | None:
     """(d) A policy must not newly name a cluster that the target does not know."""
-    if proposal.proposed is None or proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.TENANT}:
+    if proposal.proposed is None:
         return None
-    unknown = named_clusters(proposal.proposed) - proposal.facts.clusters - {"global"}
+    unknown = named_clusters(proposal.kind, proposal.proposed) - proposal.facts.clusters - {"global"}
     if unknown:
-        unknown -= named_clusters(proposal.present)
+        unknown -= named_clusters(proposal.kind, proposal.present)
     return GuardRefusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
 
 
 def fewer_partitions(proposal: Proposal) -> GuardRefusal | None:
     """(c) A smaller partition count hides data."""
-    if proposal.kind is not ResourceKind.PARTITIONED_TOPIC or proposal.present is None or proposal.proposed is None:
+    if proposal.present is None or proposal.proposed is None:
         return None
     present, proposed = _partitions(proposal.present), _partitions(proposal.proposed)
     if proposed < present:
@@ -177,7 +252,7 @@ def scalable_topic(proposal: Proposal) -> GuardRefusal | None:
 
     Where nobody can tell, it may grow: few clusters have such topics, and a partition more hides nothing.
     """
-    if proposal.kind is not ResourceKind.PARTITIONED_TOPIC or proposal.present is None:
+    if proposal.present is None:
         return None
     if proposal.proposed is not None and _partitions(proposal.proposed) <= _partitions(proposal.present):
         return None
@@ -190,8 +265,6 @@ def scalable_topic(proposal: Proposal) -> GuardRefusal | None:
 def has_topics(proposal: Proposal) -> GuardRefusal | None:
     """(g) A namespace or partitioned topic that still has topics is not deleted from under them."""
     if proposal.proposed is not None or proposal.present is None:
-        return None
-    if proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.PARTITIONED_TOPIC}:
         return None
     return _unless_empty(proposal, "topics still exist here", HoldReason.HAS_TOPICS)
 
@@ -208,27 +281,96 @@ def flapping(proposal: Proposal) -> GuardRefusal | None:
     return None
 
 
-GUARDS: Final[tuple[Guard, ...]] = (
-    bus_resource,
-    cluster_in_dispute,
-    first_contact,
-    leaves_cluster_out,
-    unknown_cluster,
-    fewer_partitions,
-    flapping,
-    scalable_topic,
-    has_topics,
-)
+class Danger(StrEnum):
+    """What may become of data, or of the service, when a change is written; the guards are asked in this order."""
+
+    BUS_RESOURCE = "bus-resource"
+    CLUSTER_IN_DISPUTE = "cluster-in-dispute"
+    FIRST_CONTACT = "first-contact"
+    LEAVES_CLUSTER_OUT = "leaves-cluster-out"
+    UNKNOWN_CLUSTER = "unknown-cluster"
+    FEWER_PARTITIONS = "fewer-partitions"
+    FLAPPING = "flipping"
+    SCALABLE_TOPIC = "scalable-topic"
+    HAS_TOPICS = "has-topics"
+
+
+Cell: TypeAlias = Guard | str
+"""The guard against a danger to one kind of resource, or why the danger does not exist there."""
+
+
+def _every(guard: Guard) -> dict[ResourceKind, Cell]:
+    """It looks at what is known of a path, or at each kind by itself."""
+    return dict.fromkeys(ResourceKind, guard)
+
+
+TABLE: Final[Mapping[Danger, Mapping[ResourceKind, Cell]]] = {
+    Danger.BUS_RESOURCE: _every(bus_resource),
+    Danger.CLUSTER_IN_DISPUTE: _every(cluster_in_dispute),
+    Danger.FIRST_CONTACT: _every(first_contact),
+    Danger.LEAVES_CLUSTER_OUT: {
+        ResourceKind.TENANT: "Brokers check a tenant's allowedClusters in requests alone, and delete nothing by them.",
+        ResourceKind.NAMESPACE: leaves_cluster_out,
+        ResourceKind.PARTITIONED_TOPIC: "A declaration names no cluster.",
+        ResourceKind.CLUSTER: "Brokers know their own cluster by their settings, and delete nothing by declarations.",
+        ResourceKind.RESOURCE_GROUP: "It names no cluster.",
+        ResourceKind.ISOLATION_POLICY: "It moves namespaces between brokers, and no topic is deleted.",
+        ResourceKind.TOPIC_POLICY: topic_leaves_cluster_out,
+    },
+    Danger.UNKNOWN_CLUSTER: {
+        ResourceKind.TENANT: unknown_cluster,
+        ResourceKind.NAMESPACE: unknown_cluster,
+        ResourceKind.PARTITIONED_TOPIC: "A declaration names no cluster.",
+        ResourceKind.CLUSTER: "Declarations may name peers before these are declared; brokers pass over unknown ones.",
+        ResourceKind.RESOURCE_GROUP: "It names no cluster.",
+        ResourceKind.ISOLATION_POLICY: "Its only cluster is in its path, and that declaration is its parent.",
+        ResourceKind.TOPIC_POLICY: unknown_cluster,
+    },
+    Danger.FEWER_PARTITIONS: {
+        ResourceKind.TENANT: "It has no partitions.",
+        ResourceKind.NAMESPACE: "Its partitions by default are those of topics that are still to be made.",
+        ResourceKind.PARTITIONED_TOPIC: fewer_partitions,
+        ResourceKind.CLUSTER: "It has no partitions.",
+        ResourceKind.RESOURCE_GROUP: "It has no partitions.",
+        ResourceKind.ISOLATION_POLICY: "It has no partitions.",
+        ResourceKind.TOPIC_POLICY: "A topic has as many partitions as its declaration says.",
+    },
+    Danger.FLAPPING: _every(flapping),
+    Danger.SCALABLE_TOPIC: {
+        ResourceKind.TENANT: "A scalable topic shares its name with a declaration alone.",
+        ResourceKind.NAMESPACE: "A scalable topic shares its name with a declaration alone.",
+        ResourceKind.PARTITIONED_TOPIC: scalable_topic,
+        ResourceKind.CLUSTER: "A scalable topic shares its name with a declaration alone.",
+        ResourceKind.RESOURCE_GROUP: "A scalable topic shares its name with a declaration alone.",
+        ResourceKind.ISOLATION_POLICY: "A scalable topic shares its name with a declaration alone.",
+        ResourceKind.TOPIC_POLICY: "Policies hide no segment, whichever topic has them.",
+    },
+    Danger.HAS_TOPICS: {
+        ResourceKind.TENANT: "Topics belong to namespaces, and a tenant is not deleted before these.",
+        ResourceKind.NAMESPACE: has_topics,
+        ResourceKind.PARTITIONED_TOPIC: has_topics,
+        ResourceKind.CLUSTER: "No topic belongs to a declaration of a cluster.",
+        ResourceKind.RESOURCE_GROUP: "No topic belongs to it; namespaces without it have no limit.",
+        ResourceKind.ISOLATION_POLICY: "No topic belongs to it; namespaces without it are served by any broker.",
+        ResourceKind.TOPIC_POLICY: "The topic outlives its policies, and follows those of its namespace.",
+    },
+}
+"""Each danger and each kind of resource."""
+
+
+def objections(proposal: Proposal, dangers: Sequence[Danger] = tuple(Danger)) -> Iterator[GuardRefusal]:
+    """Ask the guards of a kind against these dangers, in order, and yield what they object to."""
+    for danger in dangers:
+        cell = TABLE[danger][proposal.kind]
+        if not isinstance(cell, str) and (refusal := cell(proposal)):
+            yield refusal
 
 
 def examine(proposal: Proposal) -> GuardRefusal | None:
     """Ask every guard; the first that objects is the answer. A stamp that an operator let pass is not asked again."""
     if proposal.register.allowed == proposal.known.stamp:
         return None
-    for guard in GUARDS:
-        if refusal := guard(proposal):
-            return refusal
-    return None
+    return next(objections(proposal), None)
 
 
 def wants_answer(register: Register) -> bool:
@@ -237,11 +379,19 @@ def wants_answer(register: Register) -> bool:
     return hold is not None and hold.reason in _ASKS_FOR_TOPICS and hold.detail == UNTOLD_TOPICS
 
 
-def named_clusters(document: Document | None) -> frozenset[str]:
-    """Every cluster name that a tenant's or namespace's document refers to."""
+def weighs_related(register: Register) -> bool:
+    """Whether a change is held by what stands at related paths: once that is another, the hold may end by itself."""
+    hold, resource = register.hold, classify(register.path)
+    if hold is None or hold.reason is not HoldReason.LEAVES_CLUSTER_OUT or resource is None:
+        return False
+    return resource.kind is ResourceKind.TOPIC_POLICY or hold.detail.startswith(_TOPIC_POLICIES)
+
+
+def named_clusters(kind: ResourceKind, document: Document | None) -> frozenset[str]:
+    """Every cluster name that a document of a kind lists."""
     if document is None:
         return frozenset()
-    members: list[Any] = [member for name in CLUSTER_FIELDS for member in _list(document.get(name))]
+    members: list[Any] = [member for name in LISTS.get(kind, ()) for member in _list(document.get(name))]
     return frozenset(member for member in members if isinstance(member, str))
 
 
@@ -320,6 +470,11 @@ def _partitions(document: Document) -> int:
 
 def _list(node: object) -> list[Any]:
     return node if isinstance(node, list) else []
+
+
+def _first(paths: Mapping[MetaPath, object]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{min(paths)}{more}"
 
 
 def _names(clusters: frozenset[str]) -> str:

@@ -6,13 +6,14 @@ reason (``allow``); a child without its parent and a parent without its children
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from syncer.conflict import guards
-from syncer.conflict.guards import Facts, Proposal, Topics
+from syncer.conflict.acts import Need
+from syncer.conflict.guards import Danger, Facts, GuardRefusal, Proposal, Related, Topics, objections
 from syncer.conflict.projection import Document, parse
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
@@ -54,14 +55,15 @@ ALLOWABLE: Final = frozenset(
 )
 """Reasons that an operator may set aside one by one; deletes have an option of their own, the rest never gives way."""
 
-_GUARDS: Final = (
-    guards.bus_resource,
-    guards.leaves_cluster_out,
-    guards.unknown_cluster,
-    guards.fewer_partitions,
-    guards.scalable_topic,
-    guards.has_topics,
+_DANGERS: Final = (
+    Danger.BUS_RESOURCE,
+    Danger.LEAVES_CLUSTER_OUT,
+    Danger.UNKNOWN_CLUSTER,
+    Danger.FEWER_PARTITIONS,
+    Danger.SCALABLE_TOPIC,
+    Danger.HAS_TOPICS,
 )
+"""Those that a plan may bring. The others are of changes that come from another region: an operator made the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class TargetFacts:
         alive: Parents of the plan's paths that its store holds.
         children: Living children of the paths that the plan deletes.
         topics: Whether topics exist below a path, as far as it was asked.
+        related: What stands at paths that count with one, as far as they were read: see :func:`to_be_read`.
     """
 
     settings: Settings
@@ -93,6 +96,7 @@ class TargetFacts:
     alive: frozenset[MetaPath] = frozenset()
     children: Mapping[MetaPath, frozenset[MetaPath]] = field(default_factory=dict)
     topics: Mapping[MetaPath, Topics] = field(default_factory=dict)
+    related: Mapping[MetaPath, Related] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +132,12 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
     known = around.clusters | _clusters_made(plan)
     refused: dict[MetaPath, tuple[Refusal, ...]] = {}
     family = _Family(around)
+    halves = _halves(plan)
     for operation in plan.operations:
         found = [
             each
             for each in (
-                *_refusals(operation, around, known, plan.origin, vain.get(operation.path, ())),
+                *_refusals(operation, around, known, halves, plan.origin, vain.get(operation.path, ())),
                 *family.refusals(operation),
             )
             if each.reason not in allow or each.reason not in ALLOWABLE
@@ -148,12 +153,21 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
 
 def to_be_asked(plan: Plan, around: TargetFacts) -> tuple[MetaPath, ...]:
     """Paths for which a guard needs to know whether topics exist below them, in the order of the plan."""
-    known = around.clusters | _clusters_made(plan)
+    return _in_need(plan, around, Need.TOPICS, around.topics)
+
+
+def to_be_read(plan: Plan, around: TargetFacts) -> tuple[MetaPath, ...]:
+    """Paths for which a guard needs what stands at related ones, in the order of the plan."""
+    return _in_need(plan, around, Need.RELATED, around.related)
+
+
+def _in_need(plan: Plan, around: TargetFacts, need: Need, met: Collection[MetaPath]) -> tuple[MetaPath, ...]:
+    known, halves = around.clusters | _clusters_made(plan), _halves(plan)
     return tuple(
         operation.path
         for operation in plan.operations
-        if operation.path not in around.topics
-        and any(refusal.reason is None for refusal in _guarded(operation, around, known))
+        if operation.path not in met
+        and any(each.reason is None and each.need is need for each in _guarded(operation, around, known, halves))
     )
 
 
@@ -194,6 +208,7 @@ def _refusals(
     operation: Operation,
     around: TargetFacts,
     clusters: frozenset[str],
+    halves: _Halves,
     origin: Region | None,
     vain: tuple[str, ...],
 ) -> Iterator[Refusal]:
@@ -205,10 +220,12 @@ def _refusals(
     if vain:
         detail = f"{', '.join(vain)}: excluded in this region since the plan was made, and nothing else would change"
         yield Refusal(reason=Reason.EXCLUDED_FIELD, detail=detail)
-    guarded = list(_guarded(operation, around, clusters))
+    guarded = list(_guarded(operation, around, clusters, halves))
     grows = operation.after is not None and operation.resource.kind is ResourceKind.PARTITIONED_TOPIC
-    if not grows and any(refusal.reason is None for refusal in guarded):
+    if not grows and any(each.reason is None and each.need is Need.TOPICS for each in guarded):
         yield Refusal(reason=Reason.HAS_TOPICS, detail="it was not asked whether topics exist here")
+    if any(each.reason is None and each.need is Need.RELATED for each in guarded):
+        yield Refusal(reason=Reason.LEAVES_CLUSTER_OUT, detail="topic policies or their namespace were not read here")
     for refusal in guarded:
         if refusal.reason is not None:
             yield Refusal(reason=Reason(refusal.reason.value), detail=refusal.detail)
@@ -245,21 +262,59 @@ def _excluded(operation: Operation, settings: Settings, origin: Region | None) -
     return operation.changed_among(names)
 
 
-def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.GuardRefusal]:
+def _guarded(
+    operation: Operation, around: TargetFacts, clusters: frozenset[str], halves: _Halves
+) -> Iterator[GuardRefusal]:
     topics = around.topics.get(operation.path, Topics.NOT_ASKED)
-    proposal = Proposal(
-        register=Register(path=operation.path),
-        known=_version(around.settings),
-        kind=operation.resource.kind,
-        present=_document(operation.before),
-        proposed=_document(operation.after),
-        facts=Facts(now=Millis(0), clusters=clusters, topics=topics, scalable=Topics.NOT_ASKED),
-        settings=around.settings,
-    )
-    for guard in _GUARDS:
-        refusal = guard(proposal)
-        if refusal is not None:
-            yield refusal
+    found: set[GuardRefusal] = set()
+    for related in _pictures(operation, around, halves):
+        facts = Facts(now=Millis(0), clusters=clusters, topics=topics, scalable=Topics.NOT_ASKED, related=related)
+        proposal = Proposal(
+            register=Register(path=operation.path),
+            known=_version(around.settings),
+            kind=operation.resource.kind,
+            present=_document(operation.before),
+            proposed=_document(operation.after),
+            facts=facts,
+            settings=around.settings,
+        )
+        for refusal in objections(proposal, _DANGERS):
+            if refusal not in found:
+                found.add(refusal)
+                yield refusal
+
+
+_Halves: TypeAlias = Mapping[MetaPath, Mapping[MetaPath, Document | None]]
+"""By namespace what a plan writes there, and as its topic policies."""
+
+
+def _halves(plan: Plan) -> _Halves:
+    found: defaultdict[MetaPath, dict[MetaPath, Document | None]] = defaultdict(dict)
+    for each in plan.operations:
+        if each.resource.kind is ResourceKind.NAMESPACE:
+            found[each.path][each.path] = _document(each.after)
+        elif each.resource.kind is ResourceKind.TOPIC_POLICY and each.resource.parent is not None:
+            found[each.resource.parent][each.path] = _document(each.after)
+    return found
+
+
+def _pictures(operation: Operation, around: TargetFacts, halves: _Halves) -> Iterator[Related | None]:
+    """What stands beside an operation before the others of its plan, and after: a plan may be performed in part."""
+    related, path = around.related.get(operation.path), operation.path
+    if related is None:
+        yield None
+        return
+    namespace = path if operation.resource.kind is ResourceKind.NAMESPACE else operation.resource.parent
+    written = halves.get(namespace, {}) if namespace is not None else {}
+    made = {each: document for each, document in written.items() if each != path}
+    if namespace == path or namespace not in made or related.documents.get(namespace) is not None:
+        yield related
+    if made:
+        yield replace(
+            related,
+            documents={**related.documents, **made},
+            untold={each: why for each, why in related.untold.items() if each not in made},
+        )
 
 
 def _version(settings: Settings) -> Version:

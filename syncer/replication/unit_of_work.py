@@ -160,7 +160,7 @@ class UnitOfWork:
                 self._reads[path] = None
             case Need.TOPICS:
                 self._topics[path] = None
-            case Need.NOTHING | Need.BROKERS:
+            case Need.NOTHING | Need.BROKERS | Need.RELATED:
                 pass
         self._note_waiting(register)
         return register

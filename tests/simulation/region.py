@@ -615,7 +615,7 @@ class Daemon:
         store = self.site.store
         for path in reading.plan.paths[len(reading.answers) :]:
             reading.answers[path] = store.entry(path)
-            if path != reading.plan.fence:
+            if path in reading.plan.origins:
                 reading.contents[path] = content = store.content(path)
                 self.tell("reads", path, content)
             if not all_of_it and self.world.rng.random() < 0.3:

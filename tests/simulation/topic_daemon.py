@@ -611,7 +611,7 @@ class TopicDaemon(Daemon):
             return
         self.world.met["policies withheld"] += bool(withheld)
         contents = self._contents(answers, seen)
-        contents.pop(reading.plan.fence, None)
+        contents = {path: content for path, content in contents.items() if path in reading.plan.origins}
         for path, content in contents.items():
             self.tell("reads", path, content)
         self._call(lambda: self.driver.take_answers(reading.plan, answers, self.now, undecided), contents)

@@ -14,7 +14,7 @@ from syncer.replication.fence import Fence, HeldFence, order_of
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence
 from syncer.replication.local.part import OwnStore
-from syncer.replication.local.topic_checks import ask_again
+from syncer.replication.local.topic_checks import ask_again, look_again
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.quarantine import DeadLetter
@@ -358,6 +358,7 @@ def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -
         page = tx.due(limit, after)
     due = [register for register in page if not local.core.observing or register.settles]
     ask_again(local, due, now)
+    look_again(local, due, now)
     ready = (each.path for each in due if not each.held and each.intent is None)
     local.dirty.add([path for path in ready if not local.waiting.refused.rests(path, now)], ReadCause.DUE)
     return page[-1].path if len(page) == limit else None

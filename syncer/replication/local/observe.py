@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -15,7 +15,7 @@ from syncer.conflict import losing
 from syncer.conflict.acts import Moment, Need, Outcome, Publish
 from syncer.conflict.causality.order import later
 from syncer.conflict.completing import completes
-from syncer.conflict.guards import Facts
+from syncer.conflict.guards import Facts, Related
 from syncer.conflict.projection import carried
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
@@ -25,11 +25,13 @@ from syncer.paths import child_prefixes, classify, shown
 from syncer.replication import publishing, still_excluded
 from syncer.replication.bisection import Settle, narrowed, place_of, why
 from syncer.replication.fence import Fence, HeldFence
+from syncer.replication.local import topic_checks
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
 from syncer.replication.recovery import missing_values, rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
+from syncer.replication.related_values import Asked, related_read
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import Entry
@@ -40,6 +42,7 @@ Answers: TypeAlias = "Mapping[MetaPath, Entry | None]"
 """What a store has told of paths."""
 ALL_DECIDED: Final[Answers] = MappingProxyType({})
 """Whatever is absent was removed by somebody."""
+NOTHING_READ: Final[Mapping[MetaPath, Related]] = MappingProxyType({})
 _IN_DOUBT: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 
 
@@ -47,18 +50,22 @@ _IN_DOUBT: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 class ReadPlan:
     """Paths to read now, and the fence after them. Every plan must be answered or given up.
 
-    ``held`` is the fence as it was known when the plan was made: what is read after that cannot be older.
+    ``held`` is the fence as it was known when the plan was made: what is read after that cannot be older. ``related``
+    are paths that a guard needs with others; they are read, and not decided.
     """
 
     ticket: Ticket
     origins: Mapping[MetaPath, ReadCause]
     fence: MetaPath
     held: HeldFence | None = None
+    related: Asked = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[MetaPath, ...]:
         """What to ask the store for, in this order."""
-        return (*self.origins, self.fence)
+        if not self.related:
+            return (*self.origins, self.fence)
+        return (*dict.fromkeys((*self.origins, *chain.from_iterable(self.related.values()))), self.fence)
 
 
 def notice(local: OwnStore, paths: Sequence[MetaPath], marks: Sequence[str]) -> bool:
@@ -98,12 +105,15 @@ def plan_reads(local: OwnStore, limit: int) -> ReadPlan | None:
     origins = local.dirty.take(limit, local.writes.in_flight, local.writes.vacancy)
     if not origins and not local.core.fence_unverified:
         return None
-    return ReadPlan(local.watch.ledger.issue(), origins, local.core.fence_path, local.core.fence)
+    related = local.waiting.related.take(origins)
+    return ReadPlan(local.watch.ledger.issue(), origins, local.core.fence_path, local.core.fence, related)
 
 
 def give_up(local: OwnStore, plan: ReadPlan) -> None:
     """The store did not answer: the paths stay dirty."""
     local.watch.ledger.close(plan.ticket)
+    for path, related in plan.related.items():
+        local.waiting.related.want(path, related)
     for path, origin in plan.origins.items():
         local.dirty.add((path,), origin)
 
@@ -137,7 +147,8 @@ def take_answers(
         local.dirty.decided(path for path in plan.origins if path not in answers)
         told = [path for path in plan.origins if path in answers]
         valid = {path: answers[path] for path in told if local.watch.ledger.valid(plan.ticket, path)}
-        decide(local, plan.ticket, valid, plan.origins, now, undecided)
+        related = related_read(plan.related, answers, local.watch.ledger, plan.ticket)
+        decide(local, plan.ticket, valid, plan.origins, now, undecided, related)
     except BaseException:
         give_up(local, plan)
         raise
@@ -216,6 +227,7 @@ def decide(
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
     undecided: Answers = ALL_DECIDED,
+    related: Mapping[MetaPath, Related] = NOTHING_READ,
 ) -> None:
     """Store what valid answers mean, in one transaction, and queue the writes that follow.
 
@@ -224,7 +236,7 @@ def decide(
     """
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
-        return _decide(local, ticket, {path: answers[path] for path in paths}, origins, now, undecided)
+        return _decide(local, ticket, {path: answers[path] for path in paths}, origins, now, undecided, related)
 
     if answers:
         for path in narrowed(local.group, list(answers), attempt, partial(leave_alone, local)):
@@ -250,6 +262,7 @@ def _decide(
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
     undecided: Answers,
+    related: Mapping[MetaPath, Related],
 ) -> Settle:
     packer = local.packer()
     with local.core.state.transaction() as tx:
@@ -265,7 +278,7 @@ def _decide(
         for outcome in observed.values():
             unit.take(outcome)
         judged = {path: answers[path] for path, outcome in observed.items() if outcome.need is not Need.BROKERS}
-        apply_due(local, unit, tx, judged, packer)
+        apply_due(local, unit, tx, judged, packer, related)
         doubted = observed.keys() - judged.keys()
         _answer_requests(local, unit, tx, {path: entry for path, entry in answers.items() if path not in doubted})
         unit.store()
@@ -350,7 +363,14 @@ def _deletes(outcome: Outcome) -> bool:
     return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
 
 
-def apply_due(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Answers, packer: Packer) -> None:
+def apply_due(
+    local: OwnStore,
+    unit: UnitOfWork,
+    tx: Transaction,
+    answers: Answers,
+    packer: Packer,
+    related: Mapping[MetaPath, Related] = NOTHING_READ,
+) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     owes = local.core.replica.owes
     due = [
@@ -364,16 +384,17 @@ def apply_due(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Answe
     if not due or local.group.paused is not None or local.migration.holds or rebuild.holds_still(local.recovery):
         return
     facts = facts_of(local, unit, tx, due)
+    facts.update({path: replace(facts[path], related=related[path]) for path in due if path in related})
     for path in due:
         if not packer.batches and not packer.room:
             unit.reread((path,))
             continue
-        outcome = local.core.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
+        outcome = topic_checks.write_of(local, unit, tx, path, answers[path], facts[path], packer.number)
         if outcome.write is not None and not packer.fits(outcome.write):
             if not packer.begin():
                 unit.reread((path,))
                 continue
-            outcome = local.core.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
+            outcome = topic_checks.write_of(local, unit, tx, path, answers[path], facts[path], packer.number)
         if outcome.write is not None:
             packer.add(outcome.write)
         unit.take(outcome)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from syncer.model import MetaPath, Millis
+from syncer.replication.related_values import RelatedReads
 
 WAITING_BOUND: Final = 100_000
 WAITING_BYTES: Final = 64 << 20
@@ -60,6 +61,7 @@ class WaitingPaths:
         self._waiters: dict[MetaPath, dict[MetaPath, None]] = {}
         self._bytes = 0
         self.refused = RefusedWrites()
+        self.related = RelatedReads()
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was stored; beyond the bound the tick does that."""
@@ -84,3 +86,4 @@ class WaitingPaths:
         self._waiters.clear()
         self._bytes = 0
         self.refused.clear()
+        self.related.clear()

@@ -7,28 +7,35 @@ from typing import Any
 
 import pytest
 
+from syncer.conflict.acts import Need
 from syncer.conflict.cluster_names.disputes import ANY_NAME
 from syncer.conflict.guards import (
     IN_DISPUTE,
+    TABLE,
     UNTOLD_TOPICS,
+    Danger,
     DeleteWindow,
     Facts,
     GuardRefusal,
     Proposal,
+    Related,
     Topics,
     examine,
     named_clusters,
+    objections,
     recent_flips,
     wants_answer,
+    weighs_related,
 )
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.errors import InvariantBroken
-from syncer.model import Millis, Region, ResourceKind, Stamp
+from syncer.model import MetaPath, Millis, Region, ResourceKind, Stamp
 from tests.property.strategies import NOW, PATH_OF_KIND
 from tests.unit.registers import HERE, THERE, X, at, stored, version
 
 NAMESPACE, TENANT = ResourceKind.NAMESPACE, ResourceKind.TENANT
+POLICIES = ResourceKind.TOPIC_POLICY
 TOPIC = ResourceKind.PARTITIONED_TOPIC
 BLUE, GREEN = {"replication_clusters": ["blue"]}, {"replication_clusters": ["green"]}
 
@@ -37,7 +44,12 @@ def proposal(
     kind: ResourceKind, present: Any, proposed: Any, *, clusters: tuple[str, ...] = ("blue",), **changes: Any
 ) -> Proposal:
     """A write to a value that its author had seen, in a region that serves ``clusters`` and knows blue and green."""
-    facts = Facts(now=NOW, clusters=frozenset({"blue", "green"}), topics=changes.pop("topics", Topics.NOT_ASKED))
+    facts = Facts(
+        now=NOW,
+        clusters=frozenset({"blue", "green"}),
+        topics=changes.pop("topics", Topics.NOT_ASKED),
+        related=changes.pop("related", Related()),
+    )
     register = Register(path=PATH_OF_KIND[kind], stored=stored(X, at(0)))
     return replace(
         Proposal(
@@ -57,7 +69,37 @@ def reason(asked: Proposal) -> HoldReason | str | None:
     refusal = examine(asked)
     if refusal is None:
         return None
-    return refusal.reason or "ask"
+    return refusal.reason or {Need.TOPICS: "ask", Need.RELATED: "read"}[refusal.need]
+
+
+# -- the table
+
+
+def test_every_danger_has_a_cell_for_every_kind_of_resource() -> None:
+    assert set(TABLE) == set(Danger)
+    assert {danger: set(cells) for danger, cells in TABLE.items()} == {danger: set(ResourceKind) for danger in Danger}
+
+
+def test_a_cell_without_a_guard_says_why_the_danger_does_not_exist() -> None:
+    reasons = [cell for cells in TABLE.values() for cell in cells.values() if isinstance(cell, str)]
+    assert [each for each in reasons if len(each.split()) < 4 or not each.endswith(".")] == []
+
+
+@pytest.mark.parametrize("kind", ResourceKind)
+def test_what_is_examined_are_the_cells_of_the_kind(kind: ResourceKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Danger] = []
+
+    def cell(danger: Danger) -> Any:
+        return lambda _: asked.append(danger)
+
+    for danger, cells in TABLE.items():
+        if not isinstance(cells[kind], str):
+            monkeypatch.setitem(cells, kind, cell(danger))
+    assert examine(proposal(kind, {}, {})) is None
+    assert asked == [danger for danger in Danger if not isinstance(TABLE[danger][kind], str)]
+    asked.clear()
+    assert list(objections(proposal(kind, {}, {}), (Danger.BUS_RESOURCE,))) == []
+    assert asked == [Danger.BUS_RESOURCE]
 
 
 # -- (a) mass deletes
@@ -197,6 +239,109 @@ def test_tenants_leave_no_topics_behind() -> None:
     assert reason(proposal(TENANT, {"allowedClusters": ["blue"]}, {"allowedClusters": ["green"]})) is None
 
 
+# -- (b) of topic policies
+
+SPACE, PATHS = PATH_OF_KIND[NAMESPACE], (PATH_OF_KIND[POLICIES], MetaPath(f"{PATH_OF_KIND[POLICIES]}2"))
+TO_BLUE, TO_GREEN = {"replicationClusters": ["blue"]}, {"replicationClusters": ["green"]}
+BOTH = {"replication_clusters": ["blue", "green"]}
+ALLOWED = {**BOTH, "allowed_clusters": ["blue"]}
+
+
+@pytest.mark.parametrize(
+    ("present", "proposed", "namespace", "expected"),
+    [
+        (None, TO_GREEN, BOTH, HoldReason.LEAVES_CLUSTER_OUT),
+        (None, TO_GREEN, ALLOWED, None),
+        (None, TO_GREEN, {**GREEN, "allowed_clusters": ["blue"]}, None),
+        (None, TO_GREEN, None, HoldReason.LEAVES_CLUSTER_OUT),
+        (TO_BLUE, TO_GREEN, BOTH, HoldReason.LEAVES_CLUSTER_OUT),
+        (TO_BLUE, {}, GREEN, HoldReason.LEAVES_CLUSTER_OUT),
+        (TO_BLUE, None, GREEN, HoldReason.LEAVES_CLUSTER_OUT),
+        (TO_BLUE, None, BOTH, None),
+        (TO_GREEN, {**TO_GREEN, "maxConsumersPerTopic": 3}, BOTH, None),
+        (None, {"replicationClusters": []}, BOTH, None),
+        (None, TO_BLUE, BOTH, None),
+    ],
+)
+def test_no_topic_policy_leaves_a_cluster_out_that_its_namespace_does_not_allow(
+    present: Any, proposed: Any, namespace: Any, expected: HoldReason | None
+) -> None:
+    asked = proposal(POLICIES, present, proposed, related=Related(documents={SPACE: namespace}))
+    assert reason(asked) == expected
+
+
+@pytest.mark.parametrize("related", [None, Related()])
+def test_the_namespace_of_a_dangerous_topic_policy_is_read_first(related: Related | None) -> None:
+    assert reason(proposal(POLICIES, None, TO_GREEN, related=related)) == "read"
+    assert reason(proposal(POLICIES, None, TO_BLUE, related=related)) is None
+    assert reason(proposal(POLICIES, {}, {"maxConsumersPerTopic": 3}, related=related)) is None
+    assert reason(proposal(POLICIES, None, TO_GREEN, related=related, clusters=())) is None
+
+
+def test_a_namespace_that_cannot_be_read_errs_on_the_safe_side() -> None:
+    refusal = examine(
+        proposal(POLICIES, None, TO_GREEN, related=Related(untold={SPACE: "the store did not tell of it"}))
+    )
+    assert refusal is not None
+    assert refusal.reason is HoldReason.LEAVES_CLUSTER_OUT
+    assert refusal.detail == "its namespace could not be read here: the store did not tell of it"
+
+
+@pytest.mark.parametrize(
+    ("present", "proposed", "policies", "expected"),
+    [
+        (ALLOWED, BOTH, TO_GREEN, HoldReason.LEAVES_CLUSTER_OUT),
+        (ALLOWED, BOTH, TO_BLUE, None),
+        (ALLOWED, BOTH, {"maxConsumersPerTopic": 3}, None),
+        (ALLOWED, BOTH, {"replicationClusters": []}, None),
+        (ALLOWED, BOTH, None, None),
+        (ALLOWED, {**ALLOWED, "message_ttl_in_seconds": 1}, TO_GREEN, None),
+        (BOTH, {**BOTH, "message_ttl_in_seconds": 1}, TO_GREEN, None),
+        (None, BOTH, TO_GREEN, HoldReason.LEAVES_CLUSTER_OUT),
+        (None, ALLOWED, TO_GREEN, None),
+    ],
+)
+def test_no_namespace_stops_to_allow_a_cluster_that_a_topic_policy_leaves_out(
+    present: Any, proposed: Any, policies: Any, expected: HoldReason | None
+) -> None:
+    asked = proposal(NAMESPACE, present, proposed, related=Related(documents={PATHS[0]: policies}))
+    assert reason(asked) == expected
+
+
+def test_topic_policies_are_read_only_where_a_namespace_stops_to_allow_a_cluster() -> None:
+    assert reason(proposal(NAMESPACE, ALLOWED, BOTH, related=None)) == "read"
+    assert reason(proposal(NAMESPACE, BOTH, {**BOTH, "message_ttl_in_seconds": 1}, related=None)) is None
+    assert reason(proposal(NAMESPACE, ALLOWED, ALLOWED, related=None)) is None
+
+
+def test_a_namespace_s_refusal_names_a_topic_policy() -> None:
+    untold = Related(untold=dict.fromkeys(PATHS, "the store did not tell of it"))
+    refusal = examine(proposal(NAMESPACE, ALLOWED, BOTH, related=untold))
+    what = f"topic policies here could not be read: {PATHS[0]} and 1 more: the store did not tell of it"
+    assert refusal == GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, what)
+    told = Related(documents={PATHS[0]: TO_BLUE, PATHS[1]: TO_GREEN}, untold={})
+    refusal = examine(proposal(NAMESPACE, ALLOWED, BOTH, related=told))
+    what = f"topic policies here leave out blue, and brokers would delete their topics: {PATHS[1]}"
+    assert refusal == GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, what)
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "expected"),
+    [
+        (POLICIES, "its namespace could not be read here: x", True),
+        (NAMESPACE, "topic policies here could not be read: x", True),
+        (NAMESPACE, "brokers of blue would delete its topics", False),
+        (NAMESPACE, UNTOLD_TOPICS, False),
+    ],
+)
+def test_a_hold_that_weighs_related_paths_is_told_from_others(kind: ResourceKind, detail: str, expected: bool) -> None:
+    hold = Hold(reason=HoldReason.LEAVES_CLUSTER_OUT, stamp=at(5, THERE), since_ms=NOW, detail=detail)
+    register = proposal(kind, {}, {}).register
+    assert weighs_related(replace(register, hold=hold)) is expected
+    assert not weighs_related(replace(register, hold=replace(hold, reason=HoldReason.UNKNOWN_CLUSTER)))
+    assert not weighs_related(register)
+
+
 def test_the_refusal_names_the_clusters() -> None:
     refusal = examine(proposal(NAMESPACE, {"replication_clusters": ["b", "a"]}, GREEN, clusters=("b", "a")))
     assert refusal == GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, "brokers of a, b would delete its topics")
@@ -244,6 +389,9 @@ def test_a_new_topic_has_no_fewer_partitions() -> None:
         (NAMESPACE, BLUE, {**BLUE, "allowed_clusters": ["nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
         (ResourceKind.RESOURCE_GROUP, None, {"allowedClusters": ["nowhere"]}, None),
         (TENANT, {"allowedClusters": ["blue"]}, None, None),
+        (POLICIES, None, {"replicationClusters": ["blue", "nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
+        (POLICIES, {"replicationClusters": ["blue", "nowhere"]}, {"replicationClusters": ["nowhere", "blue"]}, None),
+        (POLICIES, None, {"replicationClusters": ["blue", "green"]}, None),
     ],
 )
 def test_no_policy_newly_names_a_cluster_that_is_not_known_here(
@@ -253,7 +401,7 @@ def test_no_policy_newly_names_a_cluster_that_is_not_known_here(
 
 
 def test_nothing_names_no_cluster() -> None:
-    assert named_clusters(None) == frozenset()
+    assert named_clusters(TENANT, None) == frozenset()
 
 
 # -- (j) names in dispute

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict.guards import Topics
+from syncer.conflict.guards import Related, Topics
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.diffing import diff, differing, fingerprint, operation, pictured
 from syncer.plan.operations import Action, Operation, Plan, Standing, planned
 from syncer.plan.rendering import changes, summary
-from syncer.plan.review import ALLOWABLE, Reason, TargetFacts, review, to_be_asked
+from syncer.plan.review import ALLOWABLE, Reason, TargetFacts, review, to_be_asked, to_be_read
 
 HERE = Region("east")
 TENANT = MetaPath("/admin/policies/acme")
@@ -50,6 +50,7 @@ def around(**changed: Any) -> TargetFacts:
         scope=EVERYTHING,
         clusters=frozenset({"blue"}),
         alive=frozenset({TENANT, SPACE}),
+        related={SPACE: Related()},
     )
     return replace(usual, **changed)
 
@@ -87,6 +88,53 @@ def test_a_guard_refuses_until_a_person_names_its_reason(
     others = ALLOWABLE - {reason}
     assert reasons(plan, target, deletes=True, allow=others) == {operation.path: [reason]}
     assert reasons(plan, target, deletes=True, allow=frozenset({reason})) == {}
+
+
+BOTH = value(replication_clusters=["blue", "green"])
+LATER = value(replication_clusters=["blue", "green"], message_ttl_in_seconds=60)
+ALLOWED = value(replication_clusters=["blue", "green"], allowed_clusters=["blue"])
+POLICIES = MetaPath("/admin/topic-policies/global/acme/orders/persistent/paid")
+TO_GREEN, TO_BLUE = value(replicationClusters=["green"]), value(replicationClusters=["blue"])
+
+
+def of_policies(related: dict[MetaPath, bytes | None], **changed: Any) -> TargetFacts:
+    """A target in which these stand at related paths of the namespace and of its topic policies."""
+    documents = {path: None if each is None else json.loads(each) for path, each in related.items()}
+    known = frozenset({"blue", "green"})
+    each = dict.fromkeys((SPACE, POLICIES), Related(documents=documents))
+    return around(**{"scope": EVERYTHING | {POLICIES}, "clusters": known, "related": each, **changed})
+
+
+@pytest.mark.parametrize(
+    ("operations", "stands", "refused"),
+    [
+        ([put(POLICIES, TO_GREEN)], {SPACE: BOTH}, {POLICIES}),
+        ([put(POLICIES, TO_GREEN)], {SPACE: ALLOWED}, set()),
+        ([put(POLICIES, TO_BLUE)], {SPACE: BOTH}, set()),
+        ([put(SPACE, BOTH, ALLOWED)], {POLICIES: TO_GREEN}, {SPACE}),
+        ([put(SPACE, BOTH, ALLOWED)], {POLICIES: TO_BLUE}, set()),
+        ([put(SPACE, BOTH, ALLOWED), put(POLICIES, TO_GREEN, TO_BLUE)], {SPACE: ALLOWED}, {SPACE, POLICIES}),
+        ([put(SPACE, ALLOWED, BOTH), put(POLICIES, TO_GREEN, TO_BLUE)], {SPACE: BOTH}, {POLICIES}),
+        ([put(SPACE, ALLOWED), put(POLICIES, TO_GREEN)], {SPACE: None}, set()),
+        ([put(SPACE, LATER, BOTH), put(POLICIES, TO_GREEN)], {SPACE: BOTH}, {POLICIES}),
+        ([put(SPACE, BOTH), put(POLICIES, TO_GREEN)], {SPACE: None}, {SPACE, POLICIES}),
+    ],
+)
+def test_no_plan_brings_both_halves_that_delete_a_topic(
+    operations: list[Operation], stands: dict[MetaPath, bytes | None], refused: set[MetaPath]
+) -> None:
+    plan, target = plan_of(*operations), of_policies(stands)
+    found = reasons(plan, target)
+    assert {path for path, each in found.items() if Reason.LEAVES_CLUSTER_OUT in each} == refused
+    assert reasons(plan, target, allow=frozenset({Reason.LEAVES_CLUSTER_OUT})) == {}
+
+
+def test_related_values_are_read_only_where_a_guard_needs_them() -> None:
+    plan = plan_of(put(POLICIES, TO_GREEN), put(SPACE, BOTH, ALLOWED), put(TENANT, value(adminRoles=[])))
+    unread = replace(of_policies({}), related={})
+    assert to_be_read(plan, unread) == (SPACE, POLICIES)
+    assert reasons(plan, unread) == {path: [Reason.LEAVES_CLUSTER_OUT] for path in (SPACE, POLICIES)}
+    assert to_be_read(plan_of(put(POLICIES, TO_BLUE), put(SPACE, ALLOWED, BOTH)), unread) == ()
 
 
 def test_a_delete_is_performed_only_when_it_is_asked_for() -> None:

@@ -13,7 +13,7 @@ from syncer.conflict.exclusion.excluding import concerns, here, outdated, whole_
 from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.own import excluding, limited
-from syncer.conflict.guards import Topics
+from syncer.conflict.guards import Related, Topics
 from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.replica import Replica
 from syncer.model import Millis, Revision
@@ -147,7 +147,9 @@ def test_a_removal_of_the_field_is_kept_as_one() -> None:
 
 def test_what_is_created_by_a_write_lacks_the_field() -> None:
     register = due(90, 2, Register(path=PATH))
-    outcome = region().apply_due(register, None, facts(topics=Topics.NONE, clusters=frozenset({"here"})), "1.1")
+    outcome = region().apply_due(
+        register, None, facts(topics=Topics.NONE, clusters=frozenset({"here"}), related=Related()), "1.1"
+    )
     assert isinstance(outcome.write, Put)
     assert TTL not in json.loads(outcome.write.value)
     assert outcome.register.intent is not None
