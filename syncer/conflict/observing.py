@@ -317,8 +317,8 @@ def stays_here(register: Register) -> Outcome:
 def retracted(register: Register, event: MetadataChangeEvent) -> Outcome:
     """Take back a change of this region that waits in the outbox, and may not leave the region any more.
 
-    Nothing is known of the path until a peer tells what the group has, and the store is read: a first contact. Where the
-    group has another value, that is held, and the store's value is kept when an operator lets it be overwritten.
+    Nothing is known of the path until a peer tells what the group has, and the store is read: a first contact. Where
+    the group has another value, that is held, and the store's value is kept when an operator lets it be overwritten.
 
     Args:
         register: The path's register.
