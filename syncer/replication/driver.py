@@ -139,7 +139,6 @@ class Driver(DriverStatus):
             landed = fence.landed[-1] if fence.landed else self._core.identity.landed or "0.0"
             self._core.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
         settled = apply.settle_former(self._local, fence, now)
-        rescoping.retract(self._recovery, now)
         rescoping.settle(self._recovery, now)
         return settled
 

@@ -85,11 +85,12 @@ def retract(recovery: Recovery, now: Millis) -> int:
 
 
 def settle(recovery: Recovery, now: Millis) -> None:
-    """Let go what waits for paths that have left the scope, and forget deletes of paths that have come in.
+    """Take back what may not leave, let go what waits for paths that have left, and forget deletes of what has come in.
 
     Raises:
         Fenced: Another daemon is active on this database.
     """
+    retract(recovery, now)
     core = recovery.core
     if not core.uncompared.lets_in or core.observing:
         return

@@ -8,8 +8,8 @@ import pytest
 
 from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.guards import Facts
-from syncer.conflict.observing import retracted
-from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register, Wish
+from syncer.conflict.observing import retracted, stays_here
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Wish
 from syncer.errors import InvariantBroken
 from syncer.model import EventType, MetaPath, Millis, Revision, Stamp, baseline_time
 from syncer.paths import resource_at
@@ -466,6 +466,24 @@ def test_a_decision_ends_where_the_path_may_not_leave(wish: Wish) -> None:
     assert outcome.write is None
     assert decisions(outcome) == [Decision.IGNORED]
     assert outcome.need is Need.READ
+
+
+def test_a_path_without_a_decision_is_read_again() -> None:
+    assert stays_here(register()) == Outcome(register(), (), Need.READ)
+
+
+@pytest.mark.parametrize("publishes", [True, False])
+def test_a_parent_is_asserted_above_living_children_only_where_it_may_leave(publishes: bool) -> None:
+    parked = Parked(reason=ParkReason.CHILDREN_ALIVE, since_ms=NOW)
+    waits = replace(register(known=version(None, at(5, THERE)), stored=stored(X, at(2))), parked=parked)
+    late = Millis(NOW + replica().settings.limits.park_grace_ms)
+    facts = Facts(now=late, child_alive=True, publishes=publishes)
+    outcome = replica().waits(waits, facts)
+    assert outcome is not None
+    assert outcome.register.wish is (Wish.REVIVE if publishes else None)
+    sent = replace(waits, intent=Intent(batch="b1", version=version(None, at(5, THERE)), expected=None))
+    refused = replica().refused(sent, ParkReason.CHILDREN_ALIVE, late, publishes=publishes)
+    assert refused.register.wish is (Wish.REVIVE if publishes else None)
 
 
 def test_a_drifted_delete_needs_no_value() -> None:
