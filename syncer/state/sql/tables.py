@@ -311,6 +311,7 @@ operations: Final = Table(
     _text("request_key"),
     Column("part", BigInteger, nullable=False, server_default="0"),
     Index("operations_state", "state", "id"),
+    Index("operations_kind", "state", "kind", "id"),
     Index("operations_request", "credential", "request_key", "part", unique=True),
     sqlite_autoincrement=True,
 )

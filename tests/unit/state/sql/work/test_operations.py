@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +18,7 @@ from syncer.state.contract.operations import KEY_KEPT_MS, MAX_REFUSED, Asked, Op
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.waiting import WAIT_S
+from tests.support.older_schema import take_back
 from tests.unit.state.test_contract import EAST
 
 PAUSE = OperationRequest(OperationKind.PAUSE, {"everywhere": "true"})
@@ -127,3 +129,21 @@ def test_the_trail_outlives_the_journal_and_ends_too(views: Views, state: SqlSta
             tx.prune(Millis(2_000_000), 10, Millis(audit_before))
         assert len(views.operations(10)) == left
     assert [each.id for each in views.operations(10)] == numbers[2:], "what waits is not over"
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_the_oldest_of_a_kind_are_found_by_the_index_alone(tmp_path: Path, older: bool) -> None:
+    file = tmp_path / "state.db"
+    url = f"sqlite:///{file}"
+    with closing(SqlState.open(url, EAST)):
+        pass
+    if older:
+        with closing(sqlite3.connect(file)) as database:
+            take_back(database, "0023")
+            database.commit()
+    with closing(SqlState.open(url, EAST)) as state:
+        state.activate()
+    with closing(sqlite3.connect(file)) as database:
+        query = "SELECT * FROM operations WHERE state = 'pending' AND kind IN ('pause') ORDER BY id LIMIT 9"
+        plan = [row[-1] for row in database.execute(f"EXPLAIN QUERY PLAN {query}")]
+    assert plan == ["SEARCH operations USING INDEX operations_kind (state=? AND kind=?)"]
