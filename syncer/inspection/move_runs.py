@@ -55,7 +55,7 @@ def applying(views: Views, plan: MovePlan, *, go: bool) -> DecisionProposal:
     return DecisionProposal(
         target=plan.cluster,
         words=words_of_moves(plan) if go else (),
-        requests=(OperationRequest(OperationKind.MOVES_APPLY, arguments),),
+        requests=(OperationRequest(OperationKind.MOVES_APPLY if go else OperationKind.MOVES_DRY_RUN, arguments),),
     )
 
 

@@ -47,15 +47,22 @@ class OperationKind(StrEnum):
     JOB_DIFF = "job-diff"
     JOB_CANCEL = "job-cancel"
     MOVES_APPLY = "moves-apply"
+    MOVES_DRY_RUN = "moves-dry-run"
     MOVES_STOP = "moves-stop"
 
 
-OF_MIGRATIONS: Final = frozenset(
-    {OperationKind.MIGRATION_START, OperationKind.MIGRATION_COMMAND, OperationKind.MIGRATION_UNDOABLE}
-)
+COMMANDS_OF_MIGRATIONS: Final = frozenset({OperationKind.MIGRATION_COMMAND})
+"""Kinds that steer or stop the migration that is open; the daemon answers them in order."""
+BEFORE_MIGRATIONS: Final = frozenset({OperationKind.MIGRATION_START, OperationKind.MIGRATION_UNDOABLE})
+"""Kinds that read whole clusters before anything is decided; the daemon answers them in order, beside the commands."""
+OF_MIGRATIONS: Final = COMMANDS_OF_MIGRATIONS | BEFORE_MIGRATIONS
 """Kinds that the daemon's service of migrations performs: they ask clusters, and take their time."""
 
-OF_MOVE_RUNS: Final = frozenset({OperationKind.MOVES_APPLY, OperationKind.MOVES_STOP})
+CHANGES_OF_MOVE_RUNS: Final = frozenset({OperationKind.MOVES_APPLY, OperationKind.MOVES_STOP})
+"""Kinds that begin or stop a run of moves; the daemon answers them in order."""
+READS_OF_MOVE_RUNS: Final = frozenset({OperationKind.MOVES_DRY_RUN})
+"""Kinds that only say what a run would do; the daemon answers them in order, beside the changes."""
+OF_MOVE_RUNS: Final = CHANGES_OF_MOVE_RUNS | READS_OF_MOVE_RUNS
 """Kinds that the daemon's service of moves performs, likewise."""
 
 

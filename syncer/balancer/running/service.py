@@ -1,12 +1,20 @@
 """The service of moves: it carries the run that is open in the database, and answers what operators ask.
 
+    carry      the run that is open ─▶ MoveRunner ─▶ look again
+    changes    apply and stop, in the order they were asked ─▶ answer
+    reads      dry runs, in the order they were asked ─▶ answer
+
+A dry run asks the cluster, and changes nothing. So a stop overtakes dry runs, those under way included, and nothing else:
+no ``apply`` that was asked before a stop begins a run after it. Such an ``apply`` delays a stop only while no run is open;
+beside an open run it is refused without a question to the cluster.
+
 It runs as long as the daemon is active, and is cancelled at any moment: the next active daemon goes on from what is
 kept. Nothing that happens here ends the daemon's other parts, but that another daemon is active.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol, TypeVar
 from uuid import uuid4
@@ -28,7 +36,7 @@ from syncer.balancer.running.looking import MoveLooking
 from syncer.balancer.running.runner import LOOK_S, MoveRunner
 from syncer.errors import BalancingOwned, InvariantBroken, PlanForeign, PlanStale, PreconditionFailed, SyncerError
 from syncer.model import Millis
-from syncer.operations.contract import OF_MOVE_RUNS, OperationKind
+from syncer.operations.contract import CHANGES_OF_MOVE_RUNS, READS_OF_MOVE_RUNS, OperationKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
@@ -100,7 +108,8 @@ class MoveService:
         """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._carry)
-            tasks.start_soon(self._answer)
+            tasks.start_soon(self._answer, CHANGES_OF_MOVE_RUNS)
+            tasks.start_soon(self._answer, READS_OF_MOVE_RUNS)
 
     async def _carry(self) -> None:
         while True:
@@ -151,10 +160,10 @@ class MoveService:
                 raise
             log.warning("move_trouble_not_kept", code=exc.code, cause=exc.message)
 
-    async def _answer(self) -> None:
+    async def _answer(self, kinds: Collection[str]) -> None:
         while True:
             try:
-                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE, only=OF_MOVE_RUNS))
+                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE, only=kinds))
                 for operation in pending:
                     await self._perform(operation)
             except Exception as exc:
@@ -170,7 +179,7 @@ class MoveService:
                 raise PreconditionFailed(
                     "this daemon only observes: it moves nothing", hint="Ask it of the daemon that is active."
                 )
-            act = await self._applied(operation) if operation.kind == OperationKind.MOVES_APPLY else self._stopped
+            act = self._stopped if operation.kind == OperationKind.MOVES_STOP else await self._applied(operation)
             await self._inside(lambda tx: self._finish(tx, operation, OperationState.DONE, act(tx, operation)))
         except Exception as exc:
             if is_fenced(exc):
@@ -184,7 +193,8 @@ class MoveService:
     async def _applied(self, operation: Operation) -> Callable[[Transaction, Operation], str]:
         """Have a plan begun that is for the cluster which its table leads to.
 
-        Unless ``dry`` is ``false`` nothing begins: it is said of each move what would keep it from being asked for.
+        A dry run begins nothing: it says of each move what would keep it from being asked for. Of rows that former
+        versions have left, an ``apply`` is a dry run unless ``dry`` is ``false``.
 
         Raises:
             PlanInvalid: It is no plan, or was changed after it was made.
@@ -208,7 +218,7 @@ class MoveService:
         if plan.sheds is not None and running.get(SHEDDING) != sheds:
             words = f"{SHEDDING} of {plan.cluster} is {running.get(SHEDDING)}, and was {sheds} when the plan was made"
             raise PlanStale(words, hint=AGAIN)
-        if operation.arguments.get("dry") != "false":
+        if operation.kind == OperationKind.MOVES_DRY_RUN or operation.arguments.get("dry") != "false":
             return lambda _, __: found
         return lambda tx, asked: self._begun(tx, asked, plan)
 

@@ -9,6 +9,8 @@ from typing import ParamSpec, TypeVar
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from syncer.admin.calls import AdminCalls
 from syncer.admin.stillness import STILL
@@ -96,6 +98,10 @@ class Region:
 
 @pytest.fixture
 def region() -> Region:
+    return region_of()
+
+
+def region_of() -> Region:
     owners: dict[str, str | None] = {MOVE.bundle: "a:80", OTHER.bundle: "b:80"}
     return Region(MovingCalls(MovingCluster(owners, {"a:80", "b:80", "c:80"}, {"other": "1"})))
 
@@ -384,3 +390,94 @@ async def test_another_daemon_that_becomes_active_ends_the_service(region: Regio
     with pytest.raises(BaseExceptionGroup) as caught:
         await former.moves()
     assert caught.value.subgroup(Fenced) is not None
+
+
+NEVER = 10**9
+
+
+@dataclass
+class SlowClusters:
+    """A cluster that takes long to answer whether a plan may begin, and never answers the one that carries a run."""
+
+    region: Region
+    turns: list[int]
+    """How many turns of the loop each next answer takes."""
+
+    @asynccontextmanager
+    async def calls(self, table: str) -> AsyncIterator[AdminCalls]:
+        if self.region.open_run() is not None:
+            await anyio.sleep_forever()
+        for _ in range(self.turns.pop(0)):
+            await anyio.lowlevel.checkpoint()
+        async with self.region.opened(table) as calls:
+            yield calls
+
+
+async def answered(region: Region, clusters: SlowClusters, until: Callable[[], bool]) -> None:
+    service = MoveService(region.state, DirectThread(), clusters, region.now_ms, sleep=region.sleep)
+    with anyio.fail_after(WAIT_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(service.moves)
+            while not until():
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+
+def plan_asked(region: Region, kind: OperationKind) -> int:
+    return region.ask(kind, plan=plan_file.to_text(PLAN), dry=str(kind != OperationKind.MOVES_APPLY).lower())
+
+
+async def test_a_stop_waits_for_no_dry_run(region: Region) -> None:
+    """The cluster hangs when the first dry run asks it, and answers the next who does."""
+    clusters = SlowClusters(region, [NEVER, 1])
+    dry = [plan_asked(region, OperationKind.MOVES_DRY_RUN) for _ in range(200)]
+    later: list[int] = []
+
+    def over() -> bool:
+        if not later and len(clusters.turns) == 1:
+            later.extend((plan_asked(region, OperationKind.MOVES_APPLY), region.ask(OperationKind.MOVES_STOP)))
+        return bool(later) and all(region.operation(each).state is OperationState.DONE for each in later)
+
+    await answered(region, clusters, over)
+    assert {region.operation(each).state for each in dry} == {OperationState.PENDING}
+    assert region.run().stop == {"code": "asked", "words": "uneven", "who": "ann"}
+
+
+async def test_dry_runs_are_answered_one_after_another(region: Region) -> None:
+    dry = [plan_asked(region, OperationKind.MOVES_DRY_RUN) for _ in range(3)]
+    await served(region, lambda: all(region.operation(each).state is OperationState.DONE for each in dry))
+    assert {region.operation(each).answer for each in dry} == {"dry run: 1 of 1 moves would be asked for now"}
+    assert region.open_run() is None
+
+
+ASKED = st.lists(
+    st.sampled_from([OperationKind.MOVES_APPLY, OperationKind.MOVES_DRY_RUN, OperationKind.MOVES_STOP]), max_size=8
+)
+
+
+@given(kinds=ASKED, turns=st.lists(st.integers(0, 30), min_size=9, max_size=9), late=st.integers(0, 8))
+async def test_what_begins_and_what_stops_is_answered_in_the_order_it_was_asked(
+    kinds: list[OperationKind], turns: list[int], late: int
+) -> None:
+    """Whenever a part of it is asked, and however long each answer takes. The run that has begun never ends here."""
+    region = region_of()
+    clusters = SlowClusters(region, turns)
+    numbers = [_any(region, each) for each in kinds[:late]]
+
+    def over() -> bool:
+        if len(numbers) < len(kinds):
+            numbers.append(_any(region, kinds[len(numbers)]))
+        return all(region.operation(each).state is not OperationState.PENDING for each in numbers)
+
+    await answered(region, clusters, over)
+    first = next((at for at, each in enumerate(kinds) if each is OperationKind.MOVES_APPLY), len(kinds))
+    for at, number in enumerate(numbers):
+        done = region.operation(number).state is OperationState.DONE
+        if kinds[at] is OperationKind.MOVES_APPLY:
+            assert done is (at == first)
+        elif kinds[at] is OperationKind.MOVES_STOP:
+            assert done is (at > first)
+
+
+def _any(region: Region, kind: OperationKind) -> int:
+    return region.ask(kind) if kind is OperationKind.MOVES_STOP else plan_asked(region, kind)

@@ -182,13 +182,13 @@ def test_nothing_is_moved_before_somebody_agrees(run: Run, views: Views, tmp_pat
     assert views.operations(10) == []
 
 
-@pytest.mark.parametrize(("words", "dry"), [((), "true"), (("--go", "--yes"), "false")])
+@pytest.mark.parametrize(("words", "kind"), [((), "moves-dry-run"), (("--go", "--yes"), "moves-apply")])
 def test_without_a_daemon_the_request_stays_queued(
-    words: tuple[str, ...], dry: str, run: Run, views: Views, tmp_path: Path
+    words: tuple[str, ...], kind: str, run: Run, views: Views, tmp_path: Path
 ) -> None:
     assert run("balancer", "apply", saved(tmp_path), *words, "--reason", "why", "--timeout", "0").exit_code == 4
     (asked,) = views.operations(10)
-    assert (asked.kind, asked.arguments["dry"], asked.reason) == ("moves-apply", dry, "why")
+    assert (asked.kind, asked.arguments["dry"], asked.reason) == (kind, str(not words).lower(), "why")
     assert plan_file.from_text(asked.arguments["plan"].encode()) == BOTH
 
 
