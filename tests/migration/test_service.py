@@ -223,6 +223,66 @@ async def test_what_waits_for_others_keeps_no_migration_waiting(scene: Scene) ->
     assert (answered.state, answered.code) == (OperationState.FAILED, NotFound.code)
 
 
+def slowly(scene: Scene, monkeypatch: pytest.MonkeyPatch, seconds: float = 10) -> None:
+    """Let each call that reads blue take so long."""
+    get = scene.control.blue.get
+
+    async def slow(path: str) -> Any:
+        await scene.clock.sleep(seconds)
+        return await get(path)
+
+    monkeypatch.setattr(scene.control.blue, "get", slow)
+
+
+async def test_a_pause_waits_for_no_question_that_reads_a_slow_cluster(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = await scene.control.plan()
+    async with scene.active():
+        await scene.start(plan)
+        await scene.phase("guarded")
+        slowly(scene, monkeypatch)
+        for _ in range(10):
+            scene.views.ask(OperationKind.MIGRATION_UNDOABLE, {"migration": "1"}, "a script", "")
+        scene.views.ask(OperationKind.MIGRATION_START, {"plan": plan_file.to_text(plan)}, "a script", "")
+        await scene.clock.sleep(3)
+        began_ms = scene.clock.now_ms()
+        assert (await scene.command("pause")).state is OperationState.DONE
+        assert (await scene.command("resume")).state is OperationState.DONE
+        assert (await scene.command("abort")).state is OperationState.DONE
+        assert scene.clock.now_ms() - began_ms < 10_000
+        answered = await scene.until(lambda: _answered(scene.views.operation(2)))
+        assert answered.answer == f"{NAMESPACE}: yes"
+
+
+async def test_a_command_waits_for_the_start_that_begins_what_it_names(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = await scene.control.plan()
+    slowly(scene, monkeypatch, 1)
+    async with scene.active():
+        elsewhere = await scene.command("abort")
+        assert elsewhere.code == NotFound.code
+        start = scene.views.ask(OperationKind.MIGRATION_START, {"plan": plan_file.to_text(plan)}, "ann", "")
+        await scene.clock.sleep(3)
+        stop = await scene.command("abort")
+        assert _answered(scene.views.operation(start)) is not None
+        assert stop.code != NotFound.code
+
+
+async def test_commands_are_answered_while_as_many_starts_wait_as_are_looked_at_in_one_turn(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = await scene.control.plan()
+    async with scene.active():
+        await scene.start(plan)
+        await scene.phase("guarded")
+        slowly(scene, monkeypatch)
+        for _ in range(200):
+            scene.views.ask(OperationKind.MIGRATION_UNDOABLE, {"migration": "1"}, "a script", "")
+        assert (await scene.command("abort")).state is OperationState.DONE
+
+
 async def test_a_plan_that_does_not_hold_is_refused_and_nothing_begins(scene: Scene) -> None:
     plan = await scene.control.plan()
     async with scene.active():
@@ -279,7 +339,10 @@ async def test_an_error_of_the_controller_ends_nothing_else_and_is_shown(
 
 async def test_a_daemon_that_is_not_active_any_more_writes_nothing_and_ends(scene: Scene) -> None:
     plan = await scene.control.plan()
-    with pytest.RaisesGroup(Fenced, flatten_subgroups=True):
+    made = 0
+
+    async def outlived() -> None:
+        nonlocal made
         async with scene.active():
             await scene.start(plan)
             await scene.phase("guarded")
@@ -287,6 +350,10 @@ async def test_a_daemon_that_is_not_active_any_more_writes_nothing_and_ends(scen
                 other.activate()
             made = len(scene.control.blue.made)
             await scene.until(lambda: False, turns=30)
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await outlived()
+    assert caught.value.split(Fenced)[1] is None
     written = [each for each in scene.control.blue.made[made:] if each[0] != "GET"]
     assert written == []
 

@@ -4,9 +4,9 @@
     changes    apply and stop, in the order they were asked ─▶ answer
     reads      dry runs, in the order they were asked ─▶ answer
 
-A dry run asks the cluster, and changes nothing. So a stop overtakes dry runs, those under way included, and nothing else:
-no ``apply`` that was asked before a stop begins a run after it. Such an ``apply`` delays a stop only while no run is open;
-beside an open run it is refused without a question to the cluster.
+A dry run asks the cluster, and changes nothing. So a stop overtakes dry runs, those under way included, and nothing
+else: no ``apply`` that was asked before a stop begins a run after it. Such an ``apply`` delays a stop only while no run
+is open; beside an open run it is refused without a question to the cluster.
 
 It runs as long as the daemon is active, and is cancelled at any moment: the next active daemon goes on from what is
 kept. Nothing that happens here ends the daemon's other parts, but that another daemon is active.

@@ -12,7 +12,8 @@ from syncer.replication.control.operations import HANDLERS
 STORED = (
     "confirm reject undo restore conflicts-discard release decline pause resume regions-forget regions-admit"
     " regions-leave regions-join quarantine-retry quarantine-discard rebuild snapshot-sync snapshot-cancel"
-    " migration-start migration-command migration-undoable job-take job-diff job-cancel moves-apply moves-dry-run moves-stop"
+    " migration-start migration-command migration-undoable job-take job-diff job-cancel"
+    " moves-apply moves-dry-run moves-stop"
 )
 
 

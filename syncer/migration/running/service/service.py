@@ -1,7 +1,12 @@
 """The service of migrations: it carries the one that is open in the database, and answers what operators ask.
 
     carry:    look ─▶ open both clusters ─▶ Controller.run ─▶ look again        a failure: shown, logged, tried again
-    answer:   operations that wait ─▶ the handler of the kind ─▶ answer
+    answer:   commands, in the order they were asked ─▶ answer
+    read:     starts and questions what can be taken back, in the order they were asked ─▶ answer
+
+Starts and questions read whole clusters. A command names a migration that has begun, so it overtakes both, those under
+way included. Where the migration that it names is not open, the command waits for the starts that were asked before it.
+Commands overtake no command: a rollback that reads a cluster delays a pause that was asked after it.
 
 It runs as long as the daemon is active, and is cancelled at any moment: the next active daemon goes on from the
 journal and the record. Nothing that happens here ends the daemon's other parts, but that another daemon is active.
@@ -9,7 +14,7 @@ journal and the record. Nothing that happens here ends the daemon's other parts,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeVar
 
 import anyio
@@ -28,7 +33,7 @@ from syncer.migration.running.in_state import JournalInState, RecordInState
 from syncer.migration.running.service import answering, standing
 from syncer.migration.running.service.clusters import MigrationClusters
 from syncer.migration.steering import next_step, stopped
-from syncer.operations.contract import OF_MIGRATIONS, OperationKind
+from syncer.operations.contract import BEFORE_MIGRATIONS, COMMANDS_OF_MIGRATIONS, OperationKind
 from syncer.state.contract.migrations import Migration
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
@@ -103,7 +108,8 @@ class MigrationService:
         """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._carry)
-            tasks.start_soon(self._answer)
+            tasks.start_soon(self._answer, COMMANDS_OF_MIGRATIONS)
+            tasks.start_soon(self._answer, BEFORE_MIGRATIONS)
 
     def report(self) -> dict[str, object] | None:
         """How the migration that is open is, as plain data; ``None``: none is."""
@@ -198,11 +204,10 @@ class MigrationService:
 
     # Answering
 
-    async def _answer(self) -> None:
+    async def _answer(self, kinds: Collection[str]) -> None:
         while True:
             try:
-                pending = await self._inside(lambda tx: tx.pending_operations(_AT_ONCE, only=OF_MIGRATIONS))
-                for operation in pending:
+                for operation in await self._inside(lambda tx: _ready(tx, kinds)):
                     await self._perform(operation)
             except Exception as exc:
                 if is_fenced(exc) or not isinstance(exc, SyncerError):
@@ -249,6 +254,23 @@ class MigrationService:
                 return act(tx)
 
         return await self._thread.call(transaction)
+
+
+def _ready(tx: Transaction, kinds: Collection[str]) -> list[Operation]:
+    """Return the oldest operations of these kinds that can be answered now.
+
+    A command may name a migration that a start is about to begin: it is left for later.
+    """
+    pending = tx.pending_operations(_AT_ONCE, only=kinds)
+    starts = tx.pending_operations(1, only={OperationKind.MIGRATION_START})
+    open_one = tx.migration()
+    named = "" if open_one is None else str(open_one.id)
+
+    def waits(operation: Operation) -> bool:
+        command = operation.kind == OperationKind.MIGRATION_COMMAND
+        return command and operation.id > starts[0].id and operation.arguments.get("migration") != named
+
+    return [each for each in pending if not (starts and waits(each))]
 
 
 def _run_of(migration: Migration) -> MigrationRun:
