@@ -35,6 +35,8 @@ from tests.unit.state.test_contract import EAST
 pytestmark = pytest.mark.anyio
 P = ParamSpec("P")
 T = TypeVar("T")
+IDLE_TURNS = 40
+"""Turns of the loop in which nobody asks or falls asleep: all wait for the clock."""
 OTHER = replace(MOVE, bundle="acme/orders/0x80000000_0xffffffff", source="b:80", target="a:80")
 BOTH = replace(PLAN, moves=(MOVE, OTHER))
 
@@ -52,11 +54,13 @@ class DirectThread:
 
 @dataclass
 class Region:
-    """A daemon's database, a cluster, and a clock that runs as fast as it is waited for."""
+    """A daemon's database, a cluster, and a clock that goes on once all that can be done has been done."""
 
     calls: MovingCalls
     state: MemoryState = field(default_factory=lambda: MemoryState(MemoryDatabase(EAST, "f" * 32)))
     on_sleep: Callable[[], Awaitable[None]] | None = None
+    sleeping: list[int] = field(default_factory=list)
+    """When those who sleep wake up."""
 
     def __post_init__(self) -> None:
         self.state.activate()
@@ -70,10 +74,20 @@ class Region:
         return Millis(self.calls.moving.now_ms)
 
     async def sleep(self, seconds: float) -> None:
-        self.calls.moving.now_ms += int(seconds * 1000)
         if self.on_sleep is not None:
             await self.on_sleep()
-        await anyio.lowlevel.checkpoint()
+        moving, turns = self.calls.moving, 0
+        due = moving.now_ms + int(seconds * 1000)
+        self.sleeping.append(due)
+        try:
+            while moving.now_ms < due:
+                before = (moving.now_ms, len(self.sleeping), len(self.calls.asked))
+                await anyio.lowlevel.checkpoint()
+                turns = turns + 1 if before == (moving.now_ms, len(self.sleeping), len(self.calls.asked)) else 0
+                if turns > IDLE_TURNS and due == min(self.sleeping):
+                    moving.now_ms = due
+        finally:
+            self.sleeping.remove(due)
 
     def ask(self, kind: OperationKind, **arguments: str) -> int:
         return self.state.ask(kind, arguments, "ann", "uneven")
