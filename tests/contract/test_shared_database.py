@@ -294,6 +294,7 @@ def made_older(url: str) -> None:
         connection.execute("DROP TABLE ledger_audits, move_runs, move_outcomes, notices")
         connection.execute("DROP TABLE jobs, migrations, migration_values, migration_events")
         connection.execute("DROP INDEX registers_dead, registers_unseated, journal_deletes, future_events_until")
+        connection.execute("DROP INDEX operations_kind")
         connection.execute("ALTER TABLE future_events DROP COLUMN until")
         connection.execute("ALTER TABLE registers DROP COLUMN incomplete, DROP COLUMN kept, DROP COLUMN intent_kept")
         asked = ("origin", "credential", "fingerprint", "request_key", "part")
