@@ -35,9 +35,15 @@ async def reviewed(
         StoreError: The store cannot be asked.
     """
     around = await survey(plan, store, settings=settings, scope=scope)
-    around = dataclasses.replace(around, related=await _related(store, to_be_read(plan, around)))
-    answers = {path: await probe.ask(path) for path in to_be_asked(plan, around)}
-    return review(plan, dataclasses.replace(around, topics=answers), allow=allow, deletes=deletes)
+    while True:  # whether topics exist may decide that related values are needed, and the other way about
+        reads, asks = to_be_read(plan, around), to_be_asked(plan, around)
+        if not reads and not asks:
+            return review(plan, around, allow=allow, deletes=deletes)
+        around = dataclasses.replace(
+            around,
+            related={**around.related, **await _related(store, reads)},
+            topics={**around.topics, **{path: await probe.ask(path) for path in asks}},
+        )
 
 
 async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope: Scope) -> TargetFacts:
