@@ -19,7 +19,7 @@ from syncer.errors import BusUnavailable, SubscriptionShared, TransportError
 from syncer.model import MetadataChangeEvent
 from syncer.waiting import WAIT_S, until
 from tests.conftest import PulsarPair
-from tests.contract.bus_suite import message, numbers, opened, take, until_role
+from tests.contract.bus_suite import message, numbers, opened, take, take_through, until_role
 from tests.contract.test_buses import PulsarRig
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
@@ -91,9 +91,7 @@ async def test_an_entry_that_was_acknowledged_in_part_is_delivered_again_whole(r
             assert len(acknowledged) < 50
         async with opened(second):
             await until_role(second, Role.ACTIVE)
-            rest: list[int] = []
-            while not rest or rest[-1] < 50:
-                rest += numbers(await take(second, 1))
+            rest = await take_through(second, 50)
         assert rest == list(range(rest[0], 51))
         assert rest[0] <= len(acknowledged) + 1, "nothing is lost"
         if rest[0] <= len(acknowledged):
