@@ -122,7 +122,7 @@ class Need(StrEnum):
     READ = "read"
     TOPICS = "topics"
     RELATED = "related"
-    """What stands at related paths is to be read with this one; see :class:`syncer.conflict.guards.Related`."""
+    """Read the values at related paths together with this one; see :class:`syncer.conflict.guards.Related`."""
     BROKERS = "brokers"
     """Which versions the brokers have is to be asked, and the path to be read again after that."""
 

@@ -47,7 +47,7 @@ class Topics(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """What stands at paths that count with the one that is written.
+    """Values at the paths that a guard judges together with the one that is written.
 
     Those are the namespace of a topic policy, and the topic policies of a namespace.
 
@@ -282,7 +282,7 @@ def flapping(proposal: Proposal) -> GuardRefusal | None:
 
 
 class Danger(StrEnum):
-    """What may become of data, or of the service, when a change is written; the guards are asked in this order."""
+    """A harm to data, or to the service, by the write of a change; the guards are asked in this order."""
 
     BUS_RESOURCE = "bus-resource"
     CLUSTER_IN_DISPUTE = "cluster-in-dispute"

@@ -63,7 +63,7 @@ _DANGERS: Final = (
     Danger.SCALABLE_TOPIC,
     Danger.HAS_TOPICS,
 )
-"""Those that a plan may bring. The others are of changes that come from another region: an operator made the plan."""
+"""Dangers that a plan may bring. The others come with changes of another region; an operator made the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +299,7 @@ def _halves(plan: Plan) -> _Halves:
 
 
 def _pictures(operation: Operation, around: TargetFacts, halves: _Halves) -> Iterator[Related | None]:
-    """What stands beside an operation before the others of its plan, and after: a plan may be performed in part."""
+    """Yield the related values before the other operations of a plan and after them: it may be performed in part."""
     related, path = around.related.get(operation.path), operation.path
     if related is None:
         yield None

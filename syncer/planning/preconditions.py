@@ -47,7 +47,7 @@ async def reviewed(
 
 
 async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope: Scope) -> TargetFacts:
-    """What the target is like, but for topics and related values."""
+    """Read the facts of the target, but for topics and related values."""
     parents = {each.resource.parent for each in plan.operations if each.after is not None}
     return TargetFacts(
         settings=settings,
@@ -87,7 +87,7 @@ async def _alive(store: MetadataStore, paths: set[MetaPath]) -> frozenset[MetaPa
 
 
 async def _related(store: MetadataStore, paths: Collection[MetaPath]) -> dict[MetaPath, Related]:
-    """What stands at the namespaces of some topic policies, and at the topic policies of some namespaces.
+    """Read the namespaces of some topic policies, and the topic policies of some namespaces.
 
     The latter are found in one scan, whatever the scope: brokers go by each.
     """

@@ -2,7 +2,7 @@
 
     core      Publish ──▶ UnitOfWork.take ──▶ admitted?  no: the path stays as it was
     operator  confirm, retry  ──▶ require     no: the operation fails, and what waits goes on waiting
-    group     retold registers ──▶ enqueue    no: left out
+    group     retold registers ──▶ retell     no: left out
     start     rows of the outbox ──▶ leaves?  no: :func:`syncer.replication.recovery.rescoping.retract`
 
 Two rules. A change of this region leaves it only where the scope publishes the path. A register that the group has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
@@ -79,24 +79,17 @@ async def opened(*buses: Bus) -> AsyncIterator[None]:
             await bus.close()
 
 
-async def take_through(bus: Bus, last: int) -> list[int]:
-    """Receive and acknowledge until the message of this number has come; the numbers of all that came."""
-    got: list[int] = []
-    with anyio.fail_after(WAIT_S):
-        deliveries = bus.receive()
-        try:
-            async for delivery in deliveries:
-                got += numbers(delivery.messages)
-                await bus.acknowledge(delivery)
-                if last in got:
-                    break
-        finally:
-            await aclose(deliveries)
-    return got
-
-
 async def take(bus: Bus, count: int, *, ack: bool = True) -> list[Incoming]:
     """Receive until there are ``count`` messages; what is acknowledged is all of them."""
+    return await _received(bus, lambda got: len(got) >= count, ack=ack)
+
+
+async def take_through(bus: Bus, last: int) -> list[int]:
+    """Receive and acknowledge until the message of this number has come; the numbers of all that came."""
+    return numbers(await _received(bus, lambda got: last in numbers(got), ack=True))
+
+
+async def _received(bus: Bus, enough: Callable[[list[Incoming]], bool], *, ack: bool) -> list[Incoming]:
     got: list[Incoming] = []
     with anyio.fail_after(WAIT_S):
         deliveries = bus.receive()
@@ -105,11 +98,11 @@ async def take(bus: Bus, count: int, *, ack: bool = True) -> list[Incoming]:
                 got += delivery.messages
                 if ack:
                     await bus.acknowledge(delivery)
-                if len(got) >= count:
-                    return got
+                if enough(got):
+                    break
         finally:
             await aclose(deliveries)
-    raise AssertionError(f"the stream ended after {len(got)} of {count}")
+    return got
 
 
 async def aclose(stream: AsyncIterator[object]) -> None:

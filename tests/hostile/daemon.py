@@ -29,7 +29,7 @@ LOADED: Final = (__name__, "tests.hostile.commands", "syncer.surface")
 
 
 def hasten() -> None:
-    """Tick, tell and compare about ten times as often."""
+    """Tick, tell and compare several times as often."""
     loops.TICK_S = TICK_S  # type: ignore[misc]  # final for the product
     bus_loop.IDLE_S = IDLE_S  # type: ignore[attr-defined]  # likewise, where it was imported
     exchanges.WAITING_BEATS = BEATS  # type: ignore[misc]  # likewise

@@ -107,10 +107,7 @@ class TopicMaker(threading.Thread):
         return len(self._stored)
 
 
-@pytest.mark.parametrize(
-    "created",
-    [pytest.param(True, id="auto-creation"), pytest.param(False, id="no-auto-creation")],
-)
+@pytest.mark.parametrize("created", [True, False], ids=["auto-creation", "no-auto-creation"])
 async def test_topics_that_are_made_all_the_while_are_moved_too(
     migration_of: Make, tmp_path: Path, *, created: bool
 ) -> None:

@@ -544,7 +544,7 @@ def _scope_does_not_bind_assertions() -> Patches:
 
 
 def _outbox_outlives_the_scope() -> Patches:
-    return [(rescoping, "retract", lambda _recovery, _now: 0)]
+    return [(rescoping, "retract", lambda _recovery, _now: None)]
 
 
 def _scopes_that_were_never_met_are_forgotten() -> Patches:

@@ -22,7 +22,7 @@ FROZEN: Final = "left "
 _LEFT: Final = Stored(
     stamp=Stamp(Millis(0), Region("")), by=Counter(FROZEN), seen=NOTHING_SEEN, digest=None, revision=None
 )
-"""What the store holds of a path that was let go: nobody can say, and no later scope counts it as known."""
+"""Marks a path that was let go: its store has to be read again, whichever scope this region has by then."""
 LEFT_SCOPE = "the path has left this region's scope: what was due or held here is not done"
 
 

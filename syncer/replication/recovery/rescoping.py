@@ -50,17 +50,17 @@ def is_met_anew(core: Core, register: Register) -> bool:
     return comes_in(core, register.path) or (is_unmet(register) and core.scope.contains(register.path))
 
 
-def retract(recovery: Recovery, now: Millis) -> int:
-    """Take changes out of the outbox that the scope does not let leave any more, at the start; how many there were.
+def retract(recovery: Recovery, now: Millis) -> None:
+    """Take changes out of the outbox that the scope does not let leave any more, at the start.
 
     Registers of other regions that are told again stay, where the scope carries their paths.
 
     Raises:
         Fenced: Another daemon is active on this database.
     """
-    core, found, after = recovery.core, 0, 0
+    core, after = recovery.core, 0
     if core.observing:
-        return 0
+        return
     while True:
         with core.state.transaction() as tx:
             rows = tx.outbox(ROWS, after)
@@ -76,12 +76,10 @@ def retract(recovery: Recovery, now: Millis) -> int:
         if kept:
             # the bus may have one of these already: its echo is no sign of an old copy of this database
             recovery.progress.published = max(recovery.progress.published, kept[-1].sequence)
-        found += len(kept)
+        recovery.telemetry.tally["published", "retracted"] += len(kept)
         if len(rows) < ROWS:
-            break
+            return
         after = rows[-1].sequence
-    recovery.telemetry.tally["published", "retracted"] += found
-    return found
 
 
 def settle(recovery: Recovery, now: Millis) -> None:
