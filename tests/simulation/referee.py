@@ -22,6 +22,7 @@ from syncer.model import (
     Digest,
     MetadataChangeEvent,
     MetaPath,
+    Millis,
     Region,
     ResourceKind,
     Stamp,
@@ -71,6 +72,8 @@ class _Telling:
     region: Region
     database_id: str
     paths: frozenset[MetaPath]
+    since: Millis
+    """The listener's clock when it began; it hears later than that."""
 
 
 class Referee:
@@ -402,6 +405,7 @@ class Referee:
                 region=other.region,
                 database_id=other.disk.tables.identity.database_id,
                 paths=frozenset(path for path, row in other.disk.tables.registers.items() if row.known is not None),
+                since=site.clock(),
             )
             for other in self._sites.values()
             if other is not site
@@ -419,7 +423,8 @@ class Referee:
                 if told.region not in self._sites:
                     continue
                 teller = self._sites[told.region].disk.tables
-                whole = teller.identity.database_id == told.database_id and not self._may_miss(site, teller, path)
+                whole = teller.identity.database_id == told.database_id
+                whole = whole and not self._may_miss(site, teller, path, told.since)
                 whole = whole and direction_of(self._sites[told.region], path) is not Direction.IGNORE
                 held = any(each.path == path and each.sequence == 0 for each in teller.stamped)  # it is told to nobody
                 register = teller.registers.get(path)
@@ -429,12 +434,12 @@ class Referee:
                     raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)
 
-    def _may_miss(self, site: Site, teller: Tables, path: MetaPath) -> bool:
+    def _may_miss(self, site: Site, teller: Tables, path: MetaPath, since: Millis) -> bool:
         """Whether, by a liar, a region need not learn what another one knows before it looks at its store.
 
-        What lies ahead of its clock it does not take from a listing; whom it refuses, since he was silent when he was
-        said to be forgotten, it does not wait for until an operator has admitted him; and in the name of the other
-        region, where the liar can speak in it, it is told that there is nothing.
+        What lay too far ahead of its clock when it was told, it does not take from a listing; whom it refuses, since
+        he was silent when he was said to be forgotten, it does not wait for until an operator has admitted him; and in
+        the name of the other region, where the liar can speak in it, it is told that there is nothing.
         """
         register = teller.registers.get(path)
         known = register.known if register is not None else None
@@ -443,7 +448,8 @@ class Referee:
         heard = site.disk.tables.peers.get(teller.identity.region)
         if heard is not None and heard.document.get("refused"):
             return True
-        return self.liar.world.mode.masked or known.stamp.updated_at_ms > site.clock()
+        ahead = since + site.replica.settings.limits.max_clock_skew_ms
+        return self.liar.world.mode.masked or known.stamp.updated_at_ms > ahead
 
     def _asserted(
         self, site: Site, before: Tables, event: MetadataChangeEvent, look: Look | None, contents: Contents
