@@ -84,6 +84,7 @@
     │   ├── PreconditionRequired      it decides without saying what was looked at
     │   ├── RequestKeyReused          its Idempotency-Key was used for another request
     │   └── EventIdAhead              its Last-Event-ID is of what has not happened yet
+    ├── OperationsFull              as many operations of a kind wait as may
     ├── NotInTime                   what was waited for did not come in time
     └── ServerError                 a daemon that is asked over HTTP
         ├── ServerUnreachable         no connection, no trust, or no answer in time
@@ -184,6 +185,7 @@ from syncer.errors.requests import (
     MigrationClaimed,
     NotFound,
     NotInTime,
+    OperationsFull,
     PreconditionFailed,
     PreconditionRequired,
     RequestInvalid,
@@ -232,6 +234,7 @@ __all__ = [
     "NotEmpty",
     "NotFound",
     "NotInTime",
+    "OperationsFull",
     "ParentMissing",
     "PayloadInvalid",
     "PlanError",

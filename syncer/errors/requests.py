@@ -60,6 +60,17 @@ class EventIdAhead(RequestInvalid):
     default_hint = "Send the id of an event of this very stream; without one, the stream begins now."
 
 
+class OperationsFull(SyncerError):
+    """As many operations of one kind wait for the daemon as may. Nothing was asked."""
+
+    code = "operations-full"
+    retryable = True
+    default_hint = (
+        "Repeat it later. See 'syncer operations list --state pending' for what waits and who asked for it, and"
+        " 'syncer status' whether a daemon answers."
+    )
+
+
 class NotInTime(SyncerError):
     """What was waited for did not come within the given time. Nothing was changed."""
 

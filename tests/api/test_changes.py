@@ -10,7 +10,7 @@ import pytest
 from syncer.inspection.proposals import held_change
 from syncer.model import Millis
 from syncer.replication.driver import Driver
-from syncer.state.contract.operations import Asked, OperationState
+from syncer.state.contract.operations import MAX_PENDING, Asked, OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.waiting import WAIT_S
@@ -51,6 +51,18 @@ def test_what_is_asked_is_told_in_the_trail_and_can_be_looked_up(region: Region,
     found = region.get(answer.headers["location"], "read").json()
     assert found == answer.json()["items"][0]
     assert found["state"] == "pending"
+
+
+def test_one_more_of_a_kind_than_may_wait_is_refused_and_other_kinds_are_taken(region: Region, views: Views) -> None:
+    for _ in range(MAX_PENDING):
+        views.ask("pause", {"everywhere": "false"}, "a script", "")
+    answer = region.ask("POST", f"{API}/pause", "operate", json=WHY)
+    assert (answer.status_code, answer.json()["code"]) == (503, "operations-full")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.headers["retry-after"], "operations list --state pending" in answer.json()["hint"]) == ("5", True)
+    assert len(views.pending_numbers()) == MAX_PENDING
+    taken = region.ask("POST", HOLD, "operate", json=CONFIRM, headers={"If-Match": etag(region, HOLD)})
+    assert taken.status_code == 202
 
 
 @pytest.mark.parametrize("body", [CONFIRM, REJECT])

@@ -24,7 +24,7 @@ from syncer.migration.running.control.controller import Controller
 from syncer.migration.running.service.service import MigrationService
 from syncer.model import Region
 from syncer.operations.contract import OperationKind
-from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.operations import MAX_PENDING, Operation, OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.migration.clock import SimulatedClock
@@ -216,7 +216,7 @@ async def test_a_rollback_says_first_what_it_takes_back_and_an_abort_is_for_befo
 
 
 async def test_what_waits_for_others_keeps_no_migration_waiting(scene: Scene) -> None:
-    for _ in range(300):
+    for _ in range(MAX_PENDING):
         scene.views.ask(OperationKind.PAUSE.value, {}, "a script", "")
     async with scene.active():
         answered = await scene.ask(OperationKind.MIGRATION_COMMAND, migration="7", command="abort")
@@ -278,7 +278,7 @@ async def test_commands_are_answered_while_as_many_starts_wait_as_are_looked_at_
         await scene.start(plan)
         await scene.phase("guarded")
         slowly(scene, monkeypatch)
-        for _ in range(200):
+        for _ in range(MAX_PENDING):
             scene.views.ask(OperationKind.MIGRATION_UNDOABLE, {"migration": "1"}, "a script", "")
         assert (await scene.command("abort")).state is OperationState.DONE
 

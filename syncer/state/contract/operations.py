@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+from syncer.errors import OperationsFull
 from syncer.model import Millis
 
 KEY_KEPT_MS: Final = 24 * 3600 * 1000
 """How long a request that is repeated with its key gets the first answer."""
 MAX_REFUSED: Final = 1_000
 """Attempts that were refused before anything was asked: so many of the latest are kept."""
+
+
+MAX_PENDING: Final = 200
+"""Operations of one kind that may wait for the daemon when another one is asked."""
+MAX_PENDING_STOPS: Final = 300
+"""The same for commands that stop a migration: they share their kind with those that let it go on."""
+_STOPS: Final = frozenset({"pause", "abort"})
 
 
 class OperationState(StrEnum):
@@ -79,6 +87,24 @@ class Askable(Protocol):
     def arguments(self) -> Mapping[str, str]:
         """Its own."""
         ...
+
+
+def check_room(requests: Sequence[Askable], pending: Mapping[str, int]) -> None:
+    """Check that none of these kinds has as many operations waiting as may.
+
+    A request that finds room is taken whole: one decision may confirm thousands of held changes.
+
+    Args:
+        requests: What is asked.
+        pending: How many operations of each of these kinds wait.
+
+    Raises:
+        OperationsFull: A kind has no room.
+    """
+    for each in requests:
+        most = MAX_PENDING_STOPS if each.arguments.get("command") in _STOPS else MAX_PENDING
+        if pending.get(each.kind, 0) >= most:
+            raise OperationsFull(f"{pending[each.kind]} operations '{each.kind}' wait for the daemon already")
 
 
 class OperationTransaction(Protocol):

@@ -11,9 +11,10 @@ from syncer.conflict.changeover import NEWEST
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Millis
 from syncer.state.contract.identity import Identity
-from syncer.state.contract.operations import Operation
+from syncer.state.contract.operations import MAX_PENDING_STOPS, Operation, check_room
 from syncer.state.contract.tree import KeptTree
 from syncer.state.memory.database import MemoryDatabase
+from syncer.state.memory.selection import pending_operations
 from syncer.state.memory.transaction import MemoryTransaction
 
 
@@ -81,9 +82,16 @@ class MemoryState:
         self._epoch = None
 
     def ask(self, kind: str, arguments: Mapping[str, str], asked_by: str, reason: str) -> int:
-        """Ask the daemon to do something, as an operator's command does; the number of the operation."""
-        number = self.database.numbers["operations"] = self.database.numbers.get("operations", 0) + 1
+        """Ask the daemon to do something, as an operator's command does; the number of the operation.
+
+        Raises:
+            OperationsFull: As many of this kind wait as may; nothing was asked.
+        """
+        number = self.database.numbers.get("operations", 0) + 1
         operation = Operation(id=number, kind=kind, arguments=dict(arguments), asked_by=asked_by, reason=reason)
+        found = (each for each, _ in self.database.operations.values())
+        check_room([operation], {kind: len(pending_operations(found, MAX_PENDING_STOPS, {kind}, ()))})
+        self.database.numbers["operations"] = number
         self.database.operations[number] = (operation, Millis(0))
         return number
 

@@ -14,7 +14,7 @@ from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Stored, Wish
 from syncer.conflict.tombstones import COUNTED
-from syncer.errors import Fenced, InvariantBroken
+from syncer.errors import Fenced, InvariantBroken, OperationsFull
 from syncer.model import (
     Counter,
     Digest,
@@ -30,7 +30,7 @@ from syncer.model import (
 )
 from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.membership import Membership
-from syncer.state.contract.operations import OperationState
+from syncer.state.contract.operations import MAX_PENDING, MAX_PENDING_STOPS, OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter, KeptAside
 from syncer.state.contract.state import State
@@ -554,6 +554,31 @@ def test_operations_are_asked_done_and_pruned_with_the_journal(subject: Subject)
         assert work.prune(Millis(101), 10) == 2
         assert work.prune(Millis(101), 10) == 0
         assert [one.id for one in work.pending_operations(10)] == [second]
+
+
+def test_a_flood_of_one_kind_is_refused_and_refuses_no_other(subject: Subject) -> None:
+    dry = [subject.ask("moves-dry-run", {"command": "go"}, "a script", "") for _ in range(MAX_PENDING)]
+    with pytest.raises(OperationsFull, match="200 operations 'moves-dry-run' wait"):
+        subject.ask("moves-dry-run", {}, "a script", "")
+    pause = subject.ask("pause", {}, "ann", "")
+    with subject.state.transaction() as work:
+        assert [one.id for one in work.pending_operations(MAX_PENDING + 9)] == [*dry, pause]
+        work.finish_operation(dry[7], OperationState.DONE, "so be it", "", Millis(200))
+    assert subject.ask("moves-dry-run", {}, "a script", "") > pause
+    with pytest.raises(OperationsFull):
+        subject.ask("moves-dry-run", {}, "a script", "")
+
+
+@pytest.mark.parametrize("command", ["pause", "abort"])
+def test_what_stops_a_migration_has_room_that_other_commands_do_not_take(subject: Subject, command: str) -> None:
+    for _ in range(MAX_PENDING):
+        subject.ask("migration-command", {"command": "rollback"}, "a script", "")
+    with pytest.raises(OperationsFull):
+        subject.ask("migration-command", {"command": "go"}, "a script", "")
+    for _ in range(MAX_PENDING_STOPS - MAX_PENDING):
+        subject.ask("migration-command", {"command": command}, "ann", "")
+    with pytest.raises(OperationsFull):
+        subject.ask("migration-command", {"command": command}, "ann", "")
 
 
 def test_operations_of_one_kind_take_no_places_of_another(subject: Subject) -> None:

@@ -7,13 +7,21 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from syncer.errors import InvariantBroken, RequestKeyReused
 from syncer.model import Millis
 from syncer.state import encoding
-from syncer.state.contract.operations import KEY_KEPT_MS, MAX_REFUSED, Askable, Asked, Operation, OperationState
+from syncer.state.contract.operations import (
+    KEY_KEPT_MS,
+    MAX_REFUSED,
+    Askable,
+    Asked,
+    Operation,
+    OperationState,
+    check_room,
+)
 from syncer.state.sql import numbers, rows, tables
 
 _OVER: Final = (OperationState.DONE.value, OperationState.FAILED.value, OperationState.REFUSED.value)
@@ -35,6 +43,7 @@ class OperationViews:
         """Ask the daemon to do one thing; its number. The daemon answers in :meth:`operation`.
 
         Raises:
+            OperationsFull: As many of this kind wait as may; nothing was asked.
             StateUnavailable: The database cannot be written now; nothing was asked.
         """
         return self.ask_all([_One(kind, arguments)], Asked(by=asked_by, reason=reason))[0]
@@ -45,6 +54,7 @@ class OperationViews:
         Where this request was made with its key within a day, these are the numbers of then.
 
         Raises:
+            OperationsFull: As many of a kind wait as may; nothing was asked.
             RequestKeyReused: The key was used for another request.
             StateUnavailable: The database cannot be written now; nothing was asked.
         """
@@ -62,6 +72,7 @@ class OperationViews:
                 if before := _asked_before(connection, asked, now):
                     return before
                 _free(connection, asked, now)
+            check_room(requests, _pending(connection, {each.kind for each in requests}))
             return [_insert(connection, request, asked, now, part) for part, request in enumerate(requests)]
 
     def asked_before(self, asked: Asked) -> list[int]:
@@ -160,6 +171,15 @@ def prune(connection: Connection, before: Millis, limit: int) -> int:
     table = tables.operations
     over = select(table.c.id).where(table.c.state.in_(_OVER), table.c.finished_at < before)
     return connection.execute(delete(table).where(table.c.id.in_(over.order_by(table.c.id).limit(limit)))).rowcount
+
+
+def _pending(connection: Connection, kinds: Collection[str]) -> dict[str, int]:
+    """Count what waits of these kinds; on a server, without what others ask at this very moment."""
+    table = tables.operations
+    query = select(table.c.kind, func.count()).where(
+        table.c.state == OperationState.PENDING.value, table.c.kind.in_(sorted(kinds))
+    )
+    return {str(row[0]): int(row[1]) for row in connection.execute(query.group_by(table.c.kind))}
 
 
 def _insert(connection: Connection, request: Askable, asked: Asked, now: Millis, part: int) -> int:

@@ -21,7 +21,7 @@ from syncer.balancer.running.service import BACK_OFF_S, MoveService
 from syncer.errors import AdminDenied, Fenced
 from syncer.model import Millis
 from syncer.operations.contract import OperationKind
-from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.operations import MAX_PENDING, Operation, OperationState
 from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.waiting import WAIT_S
@@ -251,7 +251,7 @@ async def test_a_stop_ends_it_and_puts_the_settings_back(region: Region) -> None
 
 
 async def test_what_waits_for_others_keeps_no_run_waiting(region: Region) -> None:
-    for _ in range(300):
+    for _ in range(MAX_PENDING):
         region.ask(OperationKind.PAUSE)
     assert (await applied(region)).state is OperationState.DONE
 
@@ -444,7 +444,7 @@ def plan_asked(region: Region, kind: OperationKind) -> int:
 async def test_a_stop_waits_for_no_dry_run(region: Region) -> None:
     """The cluster hangs when the first dry run asks it, and answers the next who does."""
     clusters = SlowClusters(region, [NEVER, 1])
-    dry = [plan_asked(region, OperationKind.MOVES_DRY_RUN) for _ in range(200)]
+    dry = [plan_asked(region, OperationKind.MOVES_DRY_RUN) for _ in range(MAX_PENDING)]
     later: list[int] = []
 
     def over() -> bool:

@@ -22,6 +22,7 @@ from syncer.balancer.running.service import MoveService
 from syncer.documents.balancing.moves import MoveRunDocument, MoveRunList
 from syncer.documents.operations import OperationList
 from syncer.model import Millis
+from syncer.state.contract.operations import MAX_PENDING
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.waiting import wait_until
@@ -190,6 +191,16 @@ def test_without_a_daemon_the_request_stays_queued(
     (asked,) = views.operations(10)
     assert (asked.kind, asked.arguments["dry"], asked.reason) == (kind, str(not words).lower(), "why")
     assert plan_file.from_text(asked.arguments["plan"].encode()) == BOTH
+
+
+def test_more_dry_runs_than_may_wait_are_refused_with_what_to_do(run: Run, views: Views, tmp_path: Path) -> None:
+    for _ in range(MAX_PENDING):
+        views.ask("moves-dry-run", {}, "a script", "")
+    refused = run("balancer", "apply", saved(tmp_path), "--timeout", "0")
+    assert refused.exit_code == 5
+    assert "200 operations 'moves-dry-run' wait for the daemon already" in refused.stderr
+    assert "syncer operations list --state pending" in " ".join(refused.stderr.split())
+    assert len(views.pending_numbers()) == MAX_PENDING
 
 
 def test_a_plan_that_was_edited_is_asked_for_by_nobody(run: Run, views: Views, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from syncer.errors import RequestKeyReused
+from syncer.errors import OperationsFull, RequestKeyReused
 from syncer.model import Millis
 from syncer.operations.contract import OperationKind, OperationRequest
-from syncer.state.contract.operations import KEY_KEPT_MS, MAX_REFUSED, Asked, OperationState
+from syncer.state.contract.operations import KEY_KEPT_MS, MAX_PENDING, MAX_REFUSED, Asked, OperationState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.waiting import WAIT_S
@@ -103,6 +103,16 @@ def test_many_at_once_with_one_key_ask_once(views: Views) -> None:
     assert len(found) == 8
     assert all(each == found[0] for each in found)
     assert len(views.operations(100)) == 2
+
+
+def test_a_decision_about_many_things_is_taken_whole_or_refused_whole(views: Views) -> None:
+    many = [OperationRequest(OperationKind.CONFIRM, {"path": f"/{each}"}) for each in range(MAX_PENDING + 7)]
+    numbers = views.ask_all([PAUSE, *many], BOT)
+    assert len(numbers) == MAX_PENDING + 8
+    with pytest.raises(OperationsFull):
+        views.ask_all([PAUSE, many[0]], asked(key=None))
+    assert views.pending_numbers() == numbers
+    assert views.ask_all([PAUSE, *many], BOT) == numbers, "what is repeated with its key has been asked"
 
 
 def test_attempts_that_were_refused_are_kept_and_bounded(views: Views, state: SqlState) -> None:
