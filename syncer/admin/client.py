@@ -26,7 +26,7 @@ from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust, system_authori
 from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.admin.redirects import FOLLOWED, MOST, Origin, broker_url, listed, target_of
-from syncer.connecting import why_not
+from syncer.connecting.causes import why_not
 from syncer.errors import AdminRedirectRefused, AdminUnreachable
 
 NOT_READY: Final = frozenset({502, 503, 504})

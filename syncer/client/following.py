@@ -22,7 +22,7 @@ import httpx2
 
 from syncer.client.reading import error_in, plain_in
 from syncer.client.server import Server
-from syncer.connecting import why_not
+from syncer.connecting.causes import why_not
 from syncer.errors import AnswerInvalid, ServerUnreachable, SyncerError
 from syncer.version import version
 

@@ -18,7 +18,7 @@ import orjson
 from syncer.client.contract import ApiReply, ApiRequest
 from syncer.client.reading import error_in
 from syncer.client.server import Server
-from syncer.connecting import ENDED, why_not
+from syncer.connecting.causes import ENDED, why_not
 from syncer.errors import AnswerInvalid, ServerUnreachable
 from syncer.version import version
 

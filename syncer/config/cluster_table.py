@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from syncer.balancer.history.thinning import HistoryBounds
 from syncer.config.durations import Duration
 from syncer.config.tables import AdminConfig, Section, StoreAdapter
+from syncer.connecting.hosts import host_fault
 from syncer.migration.evidence import ClusterUrls
 from syncer.paths import fault_of
 from syncer.wanted.ledgers import LEDGERS_ROOT
@@ -173,8 +173,12 @@ class ClusterConfig(Section):
             raise ValueError(f"it is blank: write it as '{scheme}://HOST:PORT', or leave it out")
         given, separator, hosts = url.partition("://")
         hosts = hosts.removesuffix("/")
-        if given.lower() != scheme or not separator or not all(map(_is_host, hosts.split(","))):
-            raise ValueError(f"it is no address: write it as '{scheme}://HOST:PORT', several hosts with commas between")
+        fault = next(filter(None, map(host_fault, hosts.split(","))), "")
+        if given.lower() != scheme or not separator or fault:
+            because = f" ({fault})" if separator and fault else ""
+            raise ValueError(
+                f"it is no address{because}: write it as '{scheme}://HOST:PORT', several hosts with commas between"
+            )
         return f"{scheme}://{hosts.lower()}"
 
     @model_validator(mode="after")
@@ -207,14 +211,3 @@ def each_host(*urls: str) -> frozenset[str]:
         scheme, separator, hosts = url.lower().removesuffix("/").partition("://")
         found |= {f"{scheme}://{host}" for host in hosts.split(",") if separator}
     return frozenset(found)
-
-
-def _is_host(text: str) -> bool:
-    """Whether it is a host, with or without a port, and nothing else."""
-    if any(sign in text for sign in "@/?#\\ ") or not text.isprintable():
-        return False
-    try:
-        parts = urlsplit(f"//{text}")
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

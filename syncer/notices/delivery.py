@@ -23,7 +23,7 @@ from typing import Final
 import anyio
 import httpx2
 
-from syncer.connecting import why_not
+from syncer.connecting.causes import why_not
 from syncer.notices.endpoint import WebhookEndpoint
 from syncer.notices.lookups import HostLookups
 from syncer.notices.pace import AttemptOutcome

@@ -25,7 +25,8 @@ from syncer.balancer.decoding.parts import PictureParts
 from syncer.balancer.ranges import default_boundaries, range_text
 from syncer.balancer.reading.stores import read_load
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from tests.bench import kazoo_peer
 from tests.bench.filling import fill
 from tests.bench.result import ratio_in_turns

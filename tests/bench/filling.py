@@ -8,8 +8,8 @@ from typing import Final
 
 from spark_snapshot.sources.zookeeper.link import Link
 from syncer.model import MetaPath
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from syncer.stores.zookeeper.requests import Multi, Permission
-from syncer.stores.zookeeper.store import ZooKeeperConfig
 
 BATCH: Final = 100
 IN_FLIGHT: Final = 4

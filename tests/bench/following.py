@@ -28,7 +28,8 @@ from syncer.bus.pulsar.client import PulsarBusConfig, make_client
 from syncer.log import configure
 from syncer.model import MetaPath, Region
 from syncer.running import YOUNG_OBJECTS
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.system_topics.assembling import SourceBounds, beside
 from syncer.system_topics.pulsar import THREADS
 

@@ -18,7 +18,7 @@ from deploy.lab.jvm import Jvm
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 from spark_snapshot.sources.place import StorePlace, source
 from syncer.ledgers.paths import ROOT
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind, ledger_paths
 from tests.bench import kazoo_peer
 from tests.bench.filling import fill

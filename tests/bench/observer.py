@@ -20,7 +20,8 @@ import anyio.to_thread
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Changed, Gap
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 
 
 @dataclass(slots=True)

@@ -25,7 +25,8 @@ from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, bring_up, sh
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.waiting import WAIT_S, WaitTimedOut, wait_until
 from tests.bench.child import Child
 from tests.bench.cpu import Used

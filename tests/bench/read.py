@@ -32,7 +32,7 @@ from spark_snapshot.sources import StorePlace
 from syncer.model import MetaPath
 from syncer.stores.contract import Put
 from syncer.stores.etcd import EtcdConfig, EtcdStore
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from tests.bench.filling import fill
 from tests.bench.policies import resources
 from tests.bench.reading import KAZOO_ROWS

@@ -20,7 +20,8 @@ from syncer.stores.contract import MetadataStore
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import OutsideWriter as SqliteWriter
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.system_topics.source import SystemTopics
 from syncer.system_topics.store import with_system_topics
 from syncer.waiting import WAIT_S

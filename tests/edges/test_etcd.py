@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from deploy.lab.ports import free_ports
 from deploy.lab.software import etcd_binary
-from syncer.connecting import ENDED
+from syncer.connecting.causes import ENDED
 from syncer.errors import AccessDenied, ConfigError, InvariantBroken, StoreUnavailable, ValueRefused
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, WatchSignal

@@ -18,7 +18,7 @@ from syncer.ledgers.nodes import AuditorVote, BookieRegistration, StoreNode, Und
 from syncer.ledgers.placement.racks import RackMap, rack_map
 from syncer.paths import MANAGED_LEDGERS
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind, ledger_paths
 from tests.spark.stores import collected
 

@@ -27,7 +27,8 @@ from syncer.balancer.reading.listener import LoadListener, listener_to
 from syncer.stores.contract import MetadataStore
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.store import EtcdStore
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.waiting import until
 from tests.conftest import require
 from tests.support.opening import opened

@@ -22,7 +22,8 @@ from syncer.planning.sources import LiveSide
 from syncer.stores.contract import MetadataStore, Put, Write, Written
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from tests.support.opening import opened
 from tests.support.planning import NOW, contents, fill, judged, plan_between, resources, tenant_rules, value
 

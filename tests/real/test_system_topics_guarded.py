@@ -17,7 +17,8 @@ from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.client import PulsarBusConfig
 from syncer.errors import TopicPoliciesWithheld
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.system_topics.pulsar import PulsarTopicLogs
 from syncer.system_topics.source import SystemTopics
 from syncer.waiting import until

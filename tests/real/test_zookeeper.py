@@ -31,7 +31,8 @@ from syncer.stores.contract import (
     Put,
     WatchSignal,
 )
-from syncer.stores.zookeeper.store import READ_PATHS, ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
+from syncer.stores.zookeeper.config import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperTls
+from syncer.stores.zookeeper.store import READ_PATHS, ZooKeeperStore
 from syncer.waiting import WAIT_S, starvation, until
 from tests.support.certificates import Authority
 from tests.support.link import Link

@@ -21,11 +21,12 @@ from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.config import Config
 from syncer.config.trusting import lax
-from syncer.connecting import UNTRUSTED
+from syncer.connecting.causes import UNTRUSTED
 from syncer.errors import SyncerError
 from syncer.stores.etcd import EtcdStore
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.config import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from tests.support.certificates import Authority, Certificate
 from tests.support.opening import opened
 

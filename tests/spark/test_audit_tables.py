@@ -39,7 +39,7 @@ from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.placement.adherence import RackPolicy, adheres_as_configured, adheres_as_counted
 from syncer.ledgers.placement.racks import RackMap
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from tests.bench.ledger_values import bookie, values
 from tests.spark.stores import kazoo
 

@@ -31,8 +31,8 @@ from syncer.model import MetaPath
 from syncer.plan.diffing import raw_fingerprint
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.paging import PageSize
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from syncer.stores.zookeeper.requests import MultiRead
-from syncer.stores.zookeeper.store import ZooKeeperConfig
 from syncer.wanted.contract import REFUSED
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind, ledger_paths
 from tests.spark.stores import collected, kazoo

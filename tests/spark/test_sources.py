@@ -24,7 +24,7 @@ from syncer.state.sql.opening import parse_url
 from syncer.stores.contract import Put
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from tests.spark.stores import EVERYTHING, RESOURCES, fill_zookeeper, kazoo
 from tests.support.etcd import EtcdGateway
 

@@ -24,7 +24,7 @@ from spark_snapshot.sources.zookeeper.snapshot_file import ZooKeeperFileDamaged
 from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged
 from syncer.errors import ConfigError
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from tests.conftest import require
 from tests.spark.stores import collected, fill_zookeeper, kazoo
 

@@ -17,8 +17,8 @@ from spark_snapshot.sources.zookeeper import live
 from spark_snapshot.sources.zookeeper.link import Link
 from syncer.errors import AccessDenied, ConfigError, StoreUnavailable
 from syncer.model import MetaPath
+from syncer.stores.zookeeper.config import ZooKeeperAuth, ZooKeeperConfig
 from syncer.stores.zookeeper.requests import MultiRead, Sync
-from syncer.stores.zookeeper.store import ZooKeeperAuth, ZooKeeperConfig
 from tests.spark.stores import RESOURCES, collected, fill_zookeeper, kazoo, once, values
 
 pytestmark = pytest.mark.real("zookeeper")

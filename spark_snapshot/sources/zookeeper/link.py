@@ -17,9 +17,9 @@ from kazoo.exceptions import KazooException
 from kazoo.protocol.states import KazooState, KeeperState
 
 from syncer.errors import AccessDenied, StoreUnavailable
+from syncer.stores.zookeeper.config import ZooKeeperConfig, client_of
 from syncer.stores.zookeeper.requests import AddRecursiveWatch, MultiRead, Request, Sync
 from syncer.stores.zookeeper.session import translated
-from syncer.stores.zookeeper.store import ZooKeeperConfig, client_of
 
 MAX_NOTED: Final = 1_000_000
 """Changed paths that are kept in mind; a store that changes more during a read is not read."""

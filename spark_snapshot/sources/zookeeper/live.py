@@ -23,8 +23,8 @@ from spark_snapshot.sources.zookeeper.link import Link, RawMultiRead
 from syncer.errors import AccessDenied, ConfigError, StoreError, StoreUnavailable
 from syncer.model import MetaPath, Millis, Revision
 from syncer.stores.zookeeper import requests as wire
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 from syncer.stores.zookeeper.requests import Failed, MultiRead, Node, Sync, is_ephemeral
-from syncer.stores.zookeeper.store import ZooKeeperConfig
 from syncer.wanted.contract import WantedPaths
 
 IN_FLIGHT: Final = 4

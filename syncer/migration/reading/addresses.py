@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from syncer.connecting import why_not
+from syncer.connecting.causes import why_not
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.reading.at_once import all_of
 

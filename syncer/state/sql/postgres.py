@@ -20,7 +20,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
-from syncer.connecting import why_not
+from syncer.connecting.causes import why_not
 
 Answer = TypeVar("Answer")
 

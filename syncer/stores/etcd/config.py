@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from syncer.connecting.hosts import host_fault
+
 
 class EtcdTls(BaseModel):
     """Files (PEM) for connections by TLS."""
@@ -52,9 +54,10 @@ class EtcdConfig(BaseModel):
     @classmethod
     def _host_and_port(cls, endpoints: tuple[str, ...]) -> tuple[str, ...]:
         for endpoint in endpoints:
-            host, _, port = endpoint.rpartition(":")
-            if not host or "/" in endpoint or not port.isdigit():
-                raise ValueError(f"{endpoint!r} is not host:port (no scheme; TLS is switched on by 'tls')")
+            if "://" in endpoint and "@" not in endpoint:
+                raise ValueError(f"{endpoint!r} is not host:port: leave out the scheme; TLS is switched on by 'tls'")
+            if fault := host_fault(endpoint, needs_port=True):
+                raise ValueError(f"it is not host:port: {fault}")
         return endpoints
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from syncer.connecting import ENDED, NO_TLS, UNTRUSTED
+from syncer.connecting.causes import ENDED, NO_TLS, UNTRUSTED
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable, ValueRefused
 from syncer.stores.etcd.wire import Dynamic, load
 from syncer.waiting.deadline import answered_within, longest_s

@@ -11,15 +11,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-import ssl
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Final, Literal, Self
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from typing import Final
 
 from syncer.errors import (
     AccessDenied,
@@ -31,7 +26,6 @@ from syncer.errors import (
     StoreUnavailable,
     ValueRefused,
 )
-from syncer.local_files import secret_text
 from syncer.model import MetaPath, Millis, Revision
 from syncer.stores.contract import (
     Armed,
@@ -48,9 +42,9 @@ from syncer.stores.contract import (
     Written,
 )
 from syncer.stores.zookeeper import requests as wire
+from syncer.stores.zookeeper.config import ZooKeeperConfig, client_of
 from syncer.stores.zookeeper.requests import Failed, Multi, MultiRead, Node, Permission, Stat, Sync
 from syncer.stores.zookeeper.session import Notices, Session
-from syncer.stores.zookeeper.wire import Client, Told
 
 READ_PATHS: Final = 200
 """Paths of one multiRead."""
@@ -70,68 +64,6 @@ _ILLEGAL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]|//|
 _REVISION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _NO_VERSION: Final = -2
 _ZOOKEEPERS_OWN: Final = "/zookeeper"
-
-
-class ZooKeeperAuth(BaseModel):
-    """Digest credentials; the password stands in a file of its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    user: Annotated[str, StringConstraints(min_length=1, pattern="^[^:]+$")]
-    password_file: Path
-
-
-class ZooKeeperTls(BaseModel):
-    """TLS to the server, with a client certificate where the server asks for one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    key_password_file: Path | None = None
-    verify: bool = True
-    verify_hostname: bool = True
-
-    @model_validator(mode="after")
-    def _pairs(self) -> Self:
-        if (self.cert is None) != (self.key is None):
-            raise ValueError("'cert' and 'key' belong together")
-        return self
-
-
-class ZooKeeperConfig(BaseModel):
-    """Settings of a ZooKeeper store.
-
-    ``acl`` is what created nodes get, as ``scheme:id:permissions`` (``auth::cdrwa`` is whoever creates them); updated
-    nodes keep theirs. ``max_value_bytes`` must stay below the server's ``jute.maxbuffer``: over it the server cuts the
-    connection without a word.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["zookeeper"] = "zookeeper"
-    hosts: Annotated[str, StringConstraints(min_length=1, pattern="^[^/ ]+$")]
-    chroot: Annotated[str, StringConstraints(pattern="^(/[^/]+)*$")] = ""
-    session_timeout: Annotated[timedelta, Field(ge=timedelta(seconds=1))] = timedelta(seconds=10)
-    request_timeout: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(seconds=10)
-    connect_timeout: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(seconds=15)
-    auth: ZooKeeperAuth | None = None
-    tls: ZooKeeperTls | None = None
-    acl: tuple[str, ...] = ("world:anyone:cdrwa",)
-    max_batch_writes: Annotated[int, Field(ge=2, le=1_000)] = 50
-    max_batch_bytes: Annotated[int, Field(ge=1_024)] = 32 * 1024
-    max_value_bytes: Annotated[int, Field(ge=1_024)] = 1_000_000
-    max_pending_paths: Annotated[int, Field(ge=1)] = 100_000
-
-    @field_validator("acl")
-    @classmethod
-    def _readable(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
-        if not entries:
-            raise ValueError("a node needs at least one entry")
-        for entry in entries:
-            Permission.read(entry)
-        return entries
 
 
 class ZooKeeperStore:
@@ -417,22 +349,6 @@ class ZooKeeperStore:
         return MetaPath(full[len(self._chroot) :] or "/")
 
 
-def client_of(config: ZooKeeperConfig, changed: Told) -> Client:
-    """A client by a store's settings, not yet started; ``changed`` is called with watched changes.
-
-    Raises:
-        ConfigError: A named file cannot be read.
-    """
-    auth = [] if config.auth is None else [("digest", f"{config.auth.user}:{_secret(config.auth.password_file)}")]
-    return Client(
-        hosts=config.hosts,
-        session_timeout_s=config.session_timeout.total_seconds(),
-        auth=auth,
-        tls=_tls_context(config.tls),
-        changed=changed,
-    )
-
-
 def _written(write: Write, result: Stat | None, mark: str) -> Written:
     if result is None:
         return Written(path=write.path, revision=None, mark=mark)
@@ -470,26 +386,3 @@ def _illegal(path: MetaPath) -> str | None:
         return "it ends with '/'"
     found = _ILLEGAL.search(path)
     return f"it holds {found.group()!r}" if found else None
-
-
-def _tls_context(tls: ZooKeeperTls | None) -> ssl.SSLContext | None:
-    if tls is None:
-        return None
-    try:
-        context = ssl.create_default_context(cafile=tls.ca)
-        if tls.cert is not None:
-            context.load_cert_chain(
-                tls.cert, tls.key, _secret(tls.key_password_file) if tls.key_password_file else None
-            )
-    except OSError as exc:  # ssl.SSLError too
-        raise ConfigError(f"cannot use the TLS files of the ZooKeeper store ({tls.ca}, {tls.cert}): {exc}") from exc
-    context.check_hostname = tls.verify and tls.verify_hostname
-    context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
-    return context
-
-
-def _secret(file: Path) -> str:
-    try:
-        return secret_text(file).strip()
-    except OSError as exc:
-        raise ConfigError(f"cannot read the secret in {file}: {exc.strerror}") from exc

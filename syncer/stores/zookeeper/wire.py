@@ -23,7 +23,7 @@ from kazoo.protocol.serialization import ReplyHeader
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
-from syncer.connecting import ENDED, MISSPELT, why_not
+from syncer.connecting.causes import ENDED, MISSPELT, why_not
 from syncer.stores.zookeeper.requests import NOT_READ_ONLY, Request
 
 READ_BYTES: Final = 256 * 1024

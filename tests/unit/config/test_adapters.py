@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from syncer.config.adapters import address_digest
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.zookeeper.store import ZooKeeperConfig
+from syncer.stores.zookeeper.config import ZooKeeperConfig
 
 
 class Elsewhere(BaseModel):

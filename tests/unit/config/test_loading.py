@@ -225,6 +225,8 @@ def test_a_secret_never_stands_in_a_message(file: Path) -> None:
         ('[api]\nlisten = "8950"\n', "host:port"),
         ('[api]\nlisten = "::1:8950"\n', "host:port"),
         ('[admin]\nurl = "http://me:pw@h"\n', "admin.url"),
+        ('[admin]\nurl = "http://b1:8080,b2:8080"\n', "names several brokers"),
+        ('[admin]\nurl = "http://fd00::1"\n', "without brackets"),
         ('[admin]\nurl = "http://h"\ncert_file = "/c"\n', "go together"),
         ('[scope]\nrules = [{ pattern = "/ledgers/**", direction = "both" }]\n', "outside what may be replicated"),
         ('[scope]\nrules = [{ pattern = "admin/", direction = "both" }]\n', "no path pattern"),

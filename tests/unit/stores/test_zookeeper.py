@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from syncer.connecting import MISSPELT
+from syncer.connecting.causes import MISSPELT
 from syncer.errors import ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import MetadataStore
+from syncer.stores.zookeeper.config import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperTls
 from syncer.stores.zookeeper.requests import Failed, Multi, MultiRead, Node, Stat, first_failure
 from syncer.stores.zookeeper.session import SEVERAL, Notices
-from syncer.stores.zookeeper.store import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
+from syncer.stores.zookeeper.store import ZooKeeperStore
 from syncer.stores.zookeeper.wire import Client, ZooKeeperConnection
 
 STAT = Stat(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)

@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from syncer.bus.pulsar.log import trouble_in
-from syncer.connecting import ENDED, MISSPELT, why_not
+from syncer.connecting.causes import ENDED, MISSPELT, why_not
 
 
 def caused(outer: BaseException, inner: BaseException) -> BaseException:

@@ -1,0 +1,1 @@
+"""Hosts that a configuration names, and why a connection to one failed."""
