@@ -270,6 +270,26 @@ class LimitsConfig(Section):
         return max(self.journal_retention, self.delete_window)
 
 
+class OAuth2Config(Section):
+    """Client credentials of OAuth 2: a token is fetched from the issuer, and a new one before it expires.
+
+    The issuer's certificate is verified by the system's authorities.
+    """
+
+    issuer_url: str = Field(
+        pattern=r"^https?://[^@\s]+$",
+        description="Address of the issuer, below which '/.well-known/openid-configuration' is.",
+        examples=["https://login.example/realms/pulsar"],
+    )
+    credentials_file: Path = Field(
+        description="JSON file with 'client_id' and 'client_secret', as Pulsar's clients have it."
+    )
+    audience: str | None = Field(
+        default=None, min_length=1, description="For whom the token is, where the issuer asks."
+    )
+    scope: str | None = Field(default=None, min_length=1, description="Scopes with blanks between, where it asks.")
+
+
 class AdminConfig(Section):
     """Pulsar's admin REST API. By ``[admin]`` the daemon asks if a namespace has topics before it deletes it."""
 
@@ -282,6 +302,7 @@ class AdminConfig(Section):
         examples=[["http://broker-1.example:8080", "http://broker-2.example:8080"]],
     )
     token_file: Path | None = Field(default=None, description="File that holds the token; read again when it changes.")
+    oauth2: OAuth2Config | None = Field(default=None, description="Fetch tokens from an issuer, by OAuth 2.")
     ca_file: Path | None = Field(default=None, description="Certificates to trust; the system's when not given.")
     cert_file: Path | None = Field(default=None, description="Our own certificate, where the broker asks for one.")
     key_file: Path | None = Field(default=None, description="Private key of our own certificate.")
@@ -291,25 +312,33 @@ class AdminConfig(Section):
     def _pairs(self) -> Self:
         if (self.cert_file is None) != (self.key_file is None):
             raise ValueError("'cert_file' and 'key_file' go together")
-        if self.cert_file is not None and self.token_file is not None:
-            raise ValueError("'token_file' and 'cert_file' exclude each other")
+        ways = {"token_file": self.token_file, "oauth2": self.oauth2, "cert_file": self.cert_file}
+        if len(named := [f"'{name}'" for name, given in ways.items() if given is not None]) > 1:
+            raise ValueError(f"{' and '.join(named)} exclude each other")
         return self
 
     def settings(self) -> AdminSettings:
         """The admin client's settings."""
-        from syncer.admin.auth import CertificateAuth, TokenAuth, Trust  # noqa: PLC0415 - who asks no broker needs none
+        from syncer.admin import auth as ways  # noqa: PLC0415 - who asks no broker needs none
         from syncer.admin.client import AdminSettings  # noqa: PLC0415 - likewise
 
-        auth: TokenAuth | CertificateAuth | None = None
+        auth: ways.Auth | None = None
         if self.token_file is not None:
-            auth = TokenAuth(file=self.token_file)
+            auth = ways.TokenAuth(file=self.token_file)
+        elif self.oauth2 is not None:
+            auth = ways.OAuth2Auth(
+                issuer_url=self.oauth2.issuer_url,
+                credentials_file=self.oauth2.credentials_file,
+                audience=self.oauth2.audience,
+                scope=self.oauth2.scope,
+            )
         elif self.cert_file is not None and self.key_file is not None:
-            auth = CertificateAuth(certificate=self.cert_file, key=self.key_file)
+            auth = ways.CertificateAuth(certificate=self.cert_file, key=self.key_file)
         return AdminSettings(
             url=self.url.rstrip("/"),
             brokers=self.brokers,
             auth=auth,
-            trust=Trust(certificates=self.ca_file),
+            trust=ways.Trust(certificates=self.ca_file),
             timeout=self.timeout,
         )
 

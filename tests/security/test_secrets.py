@@ -228,6 +228,13 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
                     "credentials_file": private(folder / "oauth2.json", oauth2),
                 },
             },
+            "admin": {
+                "url": f"http://127.0.0.1:{nowhere}",
+                "oauth2": {
+                    "issuer_url": f"http://127.0.0.1:{nowhere}",
+                    "credentials_file": private(folder / "admin.json", oauth2),
+                },
+            },
         },
         "database url": {
             "store": sqlite,
