@@ -193,6 +193,18 @@ def misfit(path: str) -> str | None:
     return fault_of(path) if _resource_at(path) is not None else None
 
 
+def first_form_namespace(path: str) -> str | None:
+    """Name of a namespace of the first form (``PROPERTY/CLUSTER/NAMESPACE``) whose policies a path holds.
+
+    Brokers before 4.2 still serve such namespaces; nothing carries them. Source: PIP-457.
+    """
+    match path.split("/")[1:]:
+        case ["admin", "policies", prop, cluster, namespace] if prop and cluster and namespace:
+            return f"{prop}/{cluster}/{namespace}"
+        case _:
+            return None
+
+
 def checked(path: str) -> MetaPath:
     """Return the path if it can be replicated.
 

@@ -83,6 +83,7 @@ WEIGHTS: Final = {
     "changes-missing": _alarm("see whether both regions reach the bus, differ, or are paused", _REGIONS),
     "tombstones-kept": _alarm("do what the message says", _REGIONS),
     "paths-set-aside": _advice("rename or remove what cannot be carried", _QUARANTINE),
+    "first-form-namespaces": _advice("move their topics before brokers are upgraded to 4.2"),
     # no room
     "quarantine-full": _alarm("find out who sends what is there", _QUARANTINE),
     "conflicts-full": _alarm("restore or discard some", "syncer conflicts list"),

@@ -13,6 +13,7 @@ from syncer.paths import (
     child_prefixes,
     classify,
     fence_path,
+    first_form_namespace,
     is_under,
     misfit,
     named,
@@ -245,3 +246,19 @@ def test_a_topic_is_named_as_its_tools_name_it() -> None:
         assert resource is not None
         assert resource.name == name
     assert topic_name("a~b*c/é") == "a%7Eb*c%2F%C3%A9"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/admin/policies/prop/use/ns", "prop/use/ns"),
+        ("/admin/policies/prop/use", None),
+        ("/admin/policies/prop/use/ns/more", None),
+        ("/admin/policies/prop//ns", None),
+        ("/admin/policies/prop/use/", None),
+        ("/admin/partitioned-topics/prop/use/ns", None),
+    ],
+)
+def test_a_namespace_of_the_first_form_is_told_by_its_path(path: str, name: str | None) -> None:
+    assert first_form_namespace(path) == name
+    assert name is None or classify(MetaPath(path)) is None

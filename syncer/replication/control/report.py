@@ -31,8 +31,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
     conditions += control.inbound.protocols.conditions()
     tree = control.antientropy.tree_state.tree
     conditions += control.gc.tombstones.conditions(now)
-    if (misfits := control.local.misfits.condition()) is not None:
-        conditions.append(misfits)
+    conditions += control.local.misfits.conditions()
     conditions += control.local.migration.conditions()
     conditions += control.gc.gaps.conditions(now, control.gc.tombstones.limits.alarm_after_ms)
     snapshots = dict(control.snapshots()) if control.snapshots is not None else None

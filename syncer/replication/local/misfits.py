@@ -1,8 +1,10 @@
-"""Resources of the region's own store at paths that cannot be replicated: shown here, and never told to anybody.
+"""Resources of the region's own store at paths that are not replicated: shown here, and never told to anybody.
 
 Stores take paths that nobody else could hold, and a tenant may make them: a topic whose name has 40,000 characters, a
 name with a zero byte. Whoever published such a path would publish what all others must refuse: a number that never
 comes, a difference that no comparison ends. So it is set aside by its author, alone, and stops nothing else.
+
+Namespaces of the first form (``PROPERTY/CLUSTER/NAMESPACE``) belong to one cluster by their name. They are counted.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-from syncer.paths import misfit, shown
+from syncer.paths import first_form_namespace, misfit, shown
 
 MISFITS: Final = "paths-set-aside"
 """Code of the condition."""
+FIRST_FORM: Final = "first-form-namespaces"
+"""Code of the condition about namespaces of the first form."""
+NAMED: Final = 3
+"""Namespaces of the first form that the condition names."""
 MISFIT: Final = "path-set-aside"
 """Code in the quarantine."""
 KEPT: Final = 200
@@ -30,6 +36,8 @@ class Misfits:
         self.blocked: Final[set[str]] = set()
         """Sound by their looks, and yet nothing of them can be taken: they are left alone until the next scan."""
         self._untaken: set[bytes] = set()
+        self._first_form: set[bytes] = set()
+        self._first_form_named: list[str] = []
         self.news: Final[list[tuple[str, str]]] = []
         """Those to be put into the quarantine: a name that tells each from all others, and what is wrong with it."""
 
@@ -38,11 +46,15 @@ class Misfits:
         self._met.clear()
         self.blocked.clear()
         self._first = ""
+        self._first_form.clear()
+        self._first_form_named.clear()
 
     def look_at(self, path: str) -> None:
         """Note a path that takes no part, if it is one of these."""
         if (fault := misfit(path)) is not None:
             self._note(path, fault)
+        elif (namespace := first_form_namespace(path)) is not None:
+            self._count(path, namespace)
 
     def block(self, path: str, fault: str) -> None:
         """Leave a path alone of which nothing can be taken: a database cannot keep it, or this program is at fault."""
@@ -51,17 +63,25 @@ class Misfits:
 
     def untaken(self, path: str, stamp: str) -> bool:
         """Whether this very change could not be taken before: it is told again and again, and was set aside once."""
-        name = blake2b(f"{stamp} {path}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        name = _short(f"{stamp} {path}")
         if name in self._untaken:
             return True
         if len(self._untaken) < COUNTED:
             self._untaken.add(name)
         return False
 
+    def _count(self, path: str, namespace: str) -> None:
+        name = _short(path)
+        if name in self._first_form or len(self._first_form) >= COUNTED:
+            return
+        self._first_form.add(name)
+        if len(self._first_form_named) < NAMED:
+            self._first_form_named.append(shown(namespace))
+
     def _note(self, path: str, fault: str) -> None:
         if len(self._met) >= COUNTED:
             return
-        name = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        name = _short(path)
         if name in self._met:
             return
         self._met.add(name)
@@ -70,12 +90,29 @@ class Misfits:
         if len(self._met) <= KEPT:
             self.news.append((f"{shown(path)} {name.hex()}", text))
 
-    def condition(self) -> tuple[str, str] | None:
-        """What an operator should look at: code and message; ``None``: there are none."""
-        if not self._met:
-            return None
-        many = f"{COUNTED} or more" if len(self._met) >= COUNTED else len(self._met)
-        return MISFITS, (
-            f"{many} resources of this region's store have paths that cannot be replicated, and stay in this region "
-            f"alone; the first: {self._first}. See 'syncer quarantine list'"
-        )
+    def conditions(self) -> list[tuple[str, str]]:
+        """What an operator should look at: codes and messages."""
+        found: list[tuple[str, str]] = []
+        if self._met:
+            said = (
+                f"{_many(self._met)} resources of this region's store have paths that cannot be replicated, and stay "
+                f"in this region alone; the first: {self._first}. See 'syncer quarantine list'"
+            )
+            found.append((MISFITS, said))
+        if self._first_form:
+            said = (
+                "this region's store has namespaces of the form PROPERTY/CLUSTER/NAMESPACE: "
+                f"{_many(self._first_form)}, among them {', '.join(sorted(self._first_form_named))}. They are not "
+                "carried. Pulsar 4.2 and later do not serve them: move their topics to namespaces of the form "
+                "TENANT/NAMESPACE before brokers are upgraded"
+            )
+            found.append((FIRST_FORM, said))
+        return found
+
+
+def _many(met: set[bytes]) -> str:
+    return f"{COUNTED} or more" if len(met) >= COUNTED else str(len(met))
+
+
+def _short(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

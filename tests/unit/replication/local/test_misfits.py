@@ -13,7 +13,7 @@ from syncer.model import MetaPath, Millis
 from syncer.paths import MAX_PATH_BYTES
 from syncer.replication.control.report import report
 from syncer.replication.local import misfits
-from syncer.replication.local.misfits import COUNTED, MISFIT, MISFITS, Misfits
+from syncer.replication.local.misfits import COUNTED, FIRST_FORM, MISFIT, MISFITS, Misfits
 from syncer.state.memory.transaction import MemoryTransaction
 from syncer.stores.contract import Entry
 from tests.support.parts import parts_of
@@ -57,15 +57,15 @@ def test_what_a_notice_and_a_scan_meet_is_set_aside_and_the_rest_goes_on() -> No
 
 def test_they_are_counted_anew_by_each_scan_and_bounded() -> None:
     met = Misfits()
-    assert met.condition() is None
+    assert met.conditions() == []
     for number in range(misfits.KEPT + 5):
         met.look_at(f"/admin/resourcegroups/{number}\0")
         met.look_at(f"/admin/resourcegroups/{number}")
         met.look_at(f"/elsewhere/{number}\0")
     assert len(met.news) == misfits.KEPT
-    assert f"{misfits.KEPT + 5} resources" in (met.condition() or ("", ""))[1]
+    assert f"{misfits.KEPT + 5} resources" in dict(met.conditions())[MISFITS]
     met.begin_scan()
-    assert met.condition() is None
+    assert met.conditions() == []
     assert COUNTED > misfits.KEPT
 
 
@@ -118,3 +118,34 @@ def test_a_page_of_a_scan_is_taken_without_what_the_database_cannot_keep() -> No
         assert site.driver.scan_complete(scan, NOW)
     assert [site.known(path) is not None for path in paths] == [number != 4 for number in range(9)]
     assert parts_of(site.driver).local.misfits.blocked == {paths[4]}
+
+
+def test_namespaces_of_the_first_form_are_counted_and_named() -> None:
+    site = Site("east")
+    site.put(FINE, b'{"edition":1}')
+    met = parts_of(site.driver).local.misfits
+    names = [f"prop/us-east/n{number}" for number in range(5)]
+    first = [MetaPath(f"/admin/policies/{name}") for name in names]
+    entries = [
+        Entry(path=path, value=b"{}", revision=site.entries[FINE].revision, modified_at_ms=None) for path in first
+    ]
+    fence = site.entries[parts_of(site.driver).core.fence_path]
+    scan = site.driver.armed()
+    site.driver.take_page(scan, site.driver.issue_page(), entries, fence, NOW)
+    site.driver.end_scan(scan)
+    site.driver.noticed([first[0], FINE], NOW)
+    site.work(NOW)
+    found = dict(met.conditions())
+    assert set(found) == {FIRST_FORM}
+    assert ": 5, among them 'prop/us-east/n0', 'prop/us-east/n1', 'prop/us-east/n2'" in found[FIRST_FORM]
+    assert not [said for said in site.said if getattr(said, "path", FINE) != FINE], "they are told to nobody"
+    assert rows(site) == [], "and are no trouble"
+    met.begin_scan()
+    assert met.conditions() == []
+
+
+def test_the_count_of_the_first_form_is_bounded() -> None:
+    met = Misfits()
+    for number in range(COUNTED + 5):
+        met.look_at(f"/admin/policies/p/c/n{number}")
+    assert f"{COUNTED} or more" in dict(met.conditions())[FIRST_FORM]
