@@ -8,7 +8,7 @@ from typing import Final
 
 from spark_snapshot.format.layout import Snapshot
 from spark_snapshot.format.selection import Selection
-from syncer.conflict.classes.pairs import RegionScopes, contradictions
+from syncer.conflict.classes.pairs import RegionScopes, contradictions, one_way_paths
 from syncer.conflict.settings import Direction
 
 _APART_MS: Final = 60_000
@@ -71,6 +71,6 @@ def _of_scopes(scopes: RegionScopes) -> Iterator[str]:
     )
     for one, other in combinations(sorted(scopes.scopes), 2):
         others = [scope for region, scope in scopes.scopes.items() if region not in {one, other}]
-        for each in contradictions(scopes.scopes[one], scopes.scopes[other], others):
+        for each in contradictions(one_way_paths(scopes.scopes[one], scopes.scopes[other]), others):
             patterns = each.ours if each.ours == each.theirs else f"{each.ours} and {each.theirs}"
             yield f"{patterns}: {one} and {other} {_MEETS[each.direction]}."

@@ -11,6 +11,8 @@ before classes were.
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,6 +24,11 @@ from syncer.model import MetaPath, Region
 
 CONTRADICTIONS_SHOWN: Final = 8
 """Of one pair of regions."""
+EXAMPLES_TRIED: Final = 8_192
+"""Of one pair of scopes; each costs two matches."""
+EXAMPLES_KEPT: Final = 256
+EXAMPLES_OF_RULES: Final = 4
+"""Kept of one pair of rules."""
 _FILLER: Final = "some-name"
 """Stands for a wildcard where an example of a pattern is made."""
 
@@ -103,7 +110,48 @@ class Contradiction:
     direction: Direction
 
 
-def contradictions(ours: Scope, theirs: Scope, others: Sequence[Scope] = ()) -> list[Contradiction]:
+@dataclass(frozen=True, slots=True)
+class OneWayPath:
+    """A path that two scopes carry in the same single direction.
+
+    Args:
+        path: An example; there need not be a resource.
+        by: The patterns that decide about it.
+    """
+
+    path: MetaPath
+    by: Contradiction
+
+
+def one_way_paths(ours: Scope, theirs: Scope) -> tuple[OneWayPath, ...]:
+    """Examples of paths that both only apply, or both only publish; a bounded number of examples is tried.
+
+    Args:
+        ours: Scope of this region.
+        theirs: That of the other one, which may be a stranger's.
+    """
+    return tuple(itertools.islice(_one_way_paths(ours, theirs), EXAMPLES_KEPT))
+
+
+def _one_way_paths(ours: Scope, theirs: Scope) -> Iterator[OneWayPath]:
+    kept = Counter[tuple[int, int]]()
+    for direction in (Direction.APPLY, Direction.PUBLISH):
+        mine = [rule.pattern for rule in ours.rules if rule.direction is direction]
+        yours = [rule.pattern for rule in theirs.rules if rule.direction is direction]
+        for path in itertools.islice(_examples(mine, yours), EXAMPLES_TRIED // 2):
+            here = ours.deciding(path)
+            if here is None or ours.rules[here].direction is not direction or not ours.contains(path):
+                continue
+            there = theirs.deciding(path)
+            if there is None or theirs.rules[there].direction is not direction:
+                continue
+            if kept[here, there] < EXAMPLES_OF_RULES:
+                kept[here, there] += 1
+                by = Contradiction(ours.rules[here].pattern, theirs.rules[there].pattern, direction)
+                yield OneWayPath(path, by)
+
+
+def contradictions(found: Iterable[OneWayPath], others: Sequence[Scope] = ()) -> list[Contradiction]:
     """Patterns that both only apply, and nobody publishes; and those that both only publish.
 
     Of the former, every change anywhere waits for somebody who speaks for the path. Of the latter, each writes its own
@@ -111,36 +159,30 @@ def contradictions(ours: Scope, theirs: Scope, others: Sequence[Scope] = ()) -> 
     nothing is found that is not so; what other rules narrow in a way that no such example shows, is not found.
 
     Args:
-        ours: Scope of this region.
-        theirs: That of the other one.
-        others: Those of the other regions of the group.
+        found: Paths of the two regions, by :func:`one_way_paths`.
+        others: Scopes of the other regions of the group.
     """
-    return list(_contradictions(ours, theirs, others))[:CONTRADICTIONS_SHOWN]
-
-
-def _contradictions(ours: Scope, theirs: Scope, others: Sequence[Scope]) -> Iterator[Contradiction]:
-    seen = set[tuple[int, int]]()
-    for direction in (Direction.APPLY, Direction.PUBLISH):
-        mine = [rule.pattern for rule in ours.rules if rule.direction is direction]
-        yours = [rule.pattern for rule in theirs.rules if rule.direction is direction]
-        for path in _examples(mine, yours):
-            here = ours.deciding(path)
-            if here is None or ours.rules[here].direction is not direction or not ours.contains(path):
-                continue
-            there = theirs.deciding(path)
-            if there is None or theirs.rules[there].direction is not direction or (here, there) in seen:
-                continue
-            if direction is Direction.PUBLISH or not any(
-                other.direction_of_resource(path).publishes for other in others
-            ):
-                seen.add((here, there))
-                yield Contradiction(ours.rules[here].pattern, theirs.rules[there].pattern, direction)
+    shown: dict[Contradiction, None] = {}
+    for each in found:
+        if len(shown) == CONTRADICTIONS_SHOWN:
+            break
+        if each.by in shown:
+            continue
+        if each.by.direction is Direction.PUBLISH or not any(
+            other.direction_of_resource(each.path).publishes for other in others
+        ):
+            shown[each.by] = None
+    return list(shown)
 
 
 def _examples(mine: Iterable[str], yours: Sequence[str]) -> Iterator[MetaPath]:
     """Paths that patterns of both sides may match: each by itself, at each depth that a resource can have."""
     for first in mine:
+        begin = first.partition("*")[0]
         for second in yours:
+            start = second.partition("*")[0]
+            if not (begin.startswith(start) or start.startswith(begin)):
+                continue  # no path begins in both ways
             for pattern, other in ((first, second), (second, first)):
                 for path in _filled(pattern, other):
                     yield MetaPath(path)

@@ -8,7 +8,7 @@ from typing import Final
 
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.messages import LEFT
-from syncer.conflict.classes.pairs import ScopeClass, class_of, contradictions
+from syncer.conflict.classes.pairs import OneWayPath, ScopeClass, class_of, contradictions, one_way_paths
 from syncer.conflict.cluster_names.disputes import Doubted, disputes, doubts, twice, unknown
 from syncer.conflict.cluster_names.telling import NO_NAMES, RegionNames
 from syncer.conflict.scope import Scope
@@ -90,6 +90,7 @@ class Participation:
     left_at: Millis | None = None
     _shared: dict[Region, ScopeClass] = field(default_factory=dict)
     _names: ComparedNames = field(default_factory=ComparedNames)
+    _one_way_paths: dict[str, tuple[OneWayPath, ...]] = field(default_factory=dict)
     _contradicted: tuple[tuple[tuple[Region, str], ...], list[tuple[str, str]]] = field(default=((), []))
 
     @property
@@ -128,14 +129,24 @@ class Participation:
         own, found = self.core.identity.region, list[str]()
         if None in known.values() or (not self.peers.otherwise and not _one_way(self.core.scope)):
             return []  # whose rules are not known may speak for all of it
+        self._compare({each.fingerprint: each for each in known.values() if each is not None})
         for region, theirs in known.items():
             others = [each for name, each in known.items() if name != region and each is not None]
-            for each in contradictions(self.core.scope, theirs, others) if theirs is not None else ():
+            paths = self._one_way_paths[theirs.fingerprint] if theirs is not None else ()
+            for each in contradictions(paths, others):
                 ends = "publish, and neither takes what the other one writes"
                 if each.direction is Direction.APPLY:
                     ends = "apply, and nobody publishes"
                 found.append(f"{own} ({each.ours}) and {region} ({each.theirs}) both only {ends}")
         return [("scopes-contradict", _first_of(found))] if found else []
+
+    def _compare(self, scopes: Mapping[str, Scope]) -> None:
+        """Compare this region's rules with those of others that are new, by fingerprint; forget what nobody has."""
+        before = self._one_way_paths
+        self._one_way_paths = {
+            fingerprint: before[fingerprint] if fingerprint in before else one_way_paths(self.core.scope, theirs)
+            for fingerprint, theirs in scopes.items()
+        }
 
     @property
     def names(self) -> ComparedNames:
