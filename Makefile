@@ -92,8 +92,9 @@ audit: setup ## Look the locked dependencies up in the databases of known vulner
 		-r requirements/daemon.lock -r requirements/spark.lock
 
 .PHONY: bench
-bench: servers ## Measure against the peer: make bench NAME=sync
-	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))
+bench: servers ## Measure against the peer, and another commit: make bench NAME=sync [AGAINST=commit] [PAIRS=5] [QUICK=1]
+	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync)) \
+		$(if $(AGAINST),--against $(AGAINST)) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(QUICK),--quick)
 
 .PHONY: vectors
 vectors: setup ## Compare our load balancing and ledgers with the answers of Java's own classes: make vectors DIR=directory
