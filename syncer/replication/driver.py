@@ -18,6 +18,7 @@ from dataclasses import replace
 from syncer.admin import etcd_ending
 from syncer.admin.scalable_topics import ScalableCount, ScalableFound
 from syncer.admin.version_probe import BrokersTold
+from syncer.bus.contract import Outgoing
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
@@ -47,7 +48,7 @@ from syncer.replication.local.observe import Answers, ReadPlan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
 from syncer.replication.overtaken import keep_overtaken
-from syncer.replication.recovery import rebuild, rescoping, rollback_detection
+from syncer.replication.recovery import doubt, rebuild, rescoping, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.status import DriverStatus
@@ -363,10 +364,12 @@ class Driver(DriverStatus):
         progress = self._recovery.progress
         if self._group.paused is not None or self._core.observing or self.hearing:
             return []
-        if progress.unheard or progress.lost is not None or self._group.names_untold:
+        if progress.unheard or progress.lost is not None or self._group.names_untold or self.in_doubt:
             return []
         with self._core.state.transaction() as tx:
-            return tx.outbox(limit, after)
+            rows = tx.outbox(limit, after)
+        progress.sent = max([progress.sent, *(row.sequence for row in rows)])
+        return rows
 
     def published(self, rows: Sequence[OutboxRow], now: Millis) -> None:
         """The bus has acknowledged these events: what they had frozen may be written."""
@@ -437,8 +440,16 @@ class Driver(DriverStatus):
         """Whether this daemon waits to hear what its peers have of its database."""
         return bool(self._recovery.progress.unheard)
 
-    def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control]:
-        """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost."""
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nothing is published until a peer's word against this database was checked."""
+        return self._recovery.doubts.holds
+
+    def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control | Outgoing]:
+        """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost.
+
+        What is sealed already is published as it is: it is what a peer has sent.
+        """
         return rebuild.work(self._recovery, now)
 
     # -- upkeep
@@ -448,6 +459,7 @@ class Driver(DriverStatus):
         self._begin_anew_if_lost()
         self._local.rollback_counter.advanced |= rebuild.outgrow(self._recovery)
         rebuild.keep_quiet(self._recovery, now)
+        doubt.look_again(self._recovery, now)
         forget.look_again(self._membership, now)
         isolation.release_future(self._inbound, now, limit)
         keep_misfits(self._inbound, now)

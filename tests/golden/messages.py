@@ -138,9 +138,11 @@ def _said() -> Iterator[tuple[str, Message]]:
     )
     yield "heartbeat-left", Heartbeat(**says, **{**told, "mode": "left"})
     for action in ControlAction:
-        paths: tuple[str, ...] = {ControlAction.FORGET: ("north", "f" * 32), ControlAction.RETELL: ()}.get(
-            action, (TENANT,)
-        )
+        paths: tuple[str, ...] = {
+            ControlAction.FORGET: ("north", "f" * 32),
+            ControlAction.RETELL: (),
+            ControlAction.PROVE: ("e" * 32,),
+        }.get(action, (TENANT,))
         stamps = ((NOW, EAST),) if action in {ControlAction.REQUEST, ControlAction.LACKING} else ()
         asked = Control(**says, action=action, paths=paths, reason="why", target="east", number=5, stamps=stamps)
         yield f"control-{action}", asked

@@ -227,6 +227,10 @@ def says_of_living_regions(lied: Lied) -> None:
     lied.agree("meanwhile")
     assert (database(east), database(west)) == (of_east, of_west)
     lied.say(lied.beat("mars", MARS, reached={of_east: MUCH}))
+    wait_until(lambda: "database-doubted" in codes(east), "it is shown")
+    lied.agree("doubted")
+    assert database(east) == of_east, "one word begins nothing"
+    lied.say(lied.change("doubted-us-east", tenant_value("doubted"), region=here, sender=of_east, sequence=MUCH))
     wait_until(lambda: database(east) != of_east, "us-east begins anew")
     east.region.command("state", "rebuild", "--without", "mars", "--yes", *WAIT)
     wait_until(lambda: decides(east), "us-east is rebuilt")

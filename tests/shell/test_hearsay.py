@@ -15,6 +15,7 @@ from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.codec import encode
 from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat
 from syncer.model import MetaPath, Millis, Region, TieOrder
+from syncer.replication.recovery import doubt
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import OperationState
 from syncer.waiting import until
@@ -173,7 +174,26 @@ async def test_nobody_speaks_by_the_database_of_another_region(
         await agree(east, west, "after")
 
 
-async def test_a_database_that_is_said_to_be_old_loses_nothing_and_begins_anew_once(
+async def test_one_that_says_that_a_database_is_old_has_nothing_rebuilt(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pair publishes nothing until it has asked for a proof, once; then it goes on, and shows what was said."""
+    monkeypatch.setattr(doubt, "CHECK_MS", 3_000)
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        former = database_of(east)
+        for region, sender in (("west", database_of(west)), ("evil", "e" * 32), ("west", database_of(west))):
+            said = heartbeat(region, sender=sender, reached={former: 2**50})
+            await liar.say(mouth.sign(encode(said)))
+        await until(lambda: "database-doubted" in east.conditions(), "it is shown")
+        await agree(east, west, "after")
+        assert database_of(east) == former
+        assert not east.database.with_name(east.database.name + ".given-up").exists()
+
+
+async def test_a_database_that_meets_a_forged_change_of_its_own_loses_nothing_and_begins_anew_once(
     mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
 ) -> None:
     """What waits to be published when the lie comes is published after the rebuild; the next lie is only shown."""
@@ -191,7 +211,7 @@ async def test_a_database_that_is_said_to_be_old_loses_nothing_and_begins_anew_o
         await until(lambda: east.status().outbox.depth == 3, "it waits to be published")
 
         async def lie() -> None:
-            said = heartbeat("west", sender=database_of(west), reached={database_of(east): 2**50})
+            said = change(path_of("forged"), tenant("x"), region="east", sender=database_of(east), sequence=2**50)
             await liar.say(mouth.sign(encode(said)))
 
         await lie()

@@ -78,6 +78,7 @@ OUTCOMES: Final = {
     "refused": "a store refused a transaction",
     "quarantined": "something was put into the quarantine",
     "rebuilt": "a database took the place of a lost one, and was filled by the peers",
+    "in doubt": "a daemon published nothing until what was said of its database was checked",
     "forgotten": "a tombstone was dropped",
     "removal seen": "a removal of a field that a daemon could see, and that has to count, was decided",
     "removed at rest": "a field was removed by a broker that knows it, all at rest",

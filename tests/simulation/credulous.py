@@ -26,8 +26,9 @@ from syncer.replication.inbound import admission, receive
 from syncer.replication.inbound.quarantine import set_aside
 from syncer.replication.membership import forget, leave
 from syncer.replication.membership.part import MembershipChanges
-from syncer.replication.recovery import generations, rebuild, state_transfer
+from syncer.replication.recovery import doubt, generations, originals, rebuild, state_transfer
 from syncer.replication.recovery.part import Recovery
+from syncer.replication.recovery.progress import Accusation
 
 Patches = Sequence[tuple[Any, str, Any]]
 NEVER_MS: Final = 10**15
@@ -61,7 +62,8 @@ def who_is_said_to_be_forgotten_stands_still() -> Patches:
 def a_database_is_given_up_each_time() -> Patches:
     """As often as somebody has events of it that it never gave out."""
 
-    def doubting(recovery: Recovery, reason: str) -> None:
+    def doubting(recovery: Recovery, reason: str, *, ambiguous: bool = False) -> None:
+        del ambiguous
         recovery.progress.lost = recovery.progress.lost or reason
 
     return [(rebuild, "_doubt", doubting)]
@@ -136,6 +138,17 @@ def _nameless_are_waited_for() -> Patches:
         return reports(gc, *rest)
 
     return [(collector, "_reports", waiting)]
+
+
+def _each_accuser_holds_a_pair_anew() -> Patches:
+    convinces = doubt.convinces
+
+    def anew(recovery: Recovery, accusation: Accusation) -> bool:
+        if accusation.teller not in recovery.doubts.by:
+            recovery.doubts.held_since_ms, recovery.doubts.over = accusation.at_ms, False
+        return convinces(recovery, accusation)
+
+    return [(doubt, "convinces", anew)]
 
 
 def _outbox_is_thrown_away() -> Patches:
@@ -225,6 +238,26 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
         "a claim about another region's database keeps deletes",
         "what_is_said_of_a_database_under_another_name_keeps_no_delete",
         _void_claims_keep_deletes,
+    ),
+    (
+        "the word of one begins a rebuild",
+        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
+        lambda: [(doubt, "ENOUGH", 0)],
+    ),
+    (
+        "a doubt is never over",
+        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
+        lambda: [(doubt, "look_again", lambda *_: None)],
+    ),
+    (
+        "each accuser holds a pair anew",
+        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
+        _each_accuser_holds_a_pair_anew,
+    ),
+    (
+        "a database goes on as an old copy",
+        "an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept",
+        lambda: [(originals, "answers", lambda _: [])],
     ),
     (
         "a database speaks for whoever says so",

@@ -56,6 +56,7 @@ class Mode:
         decide: Chance that an operator looks at what is held, or lost; and that one decides who has looked before.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
         lies: Chance that a member says something about anybody that it has made up.
+        accuses: How often a lie is that somebody has events of a database which it never gave out.
         versions: Chance that a broker is replaced by one of another version; brokers write, and drop what they do not
             know.
         untold: Chance that the brokers of a region do not tell their versions for a while.
@@ -114,6 +115,7 @@ class Mode:
     decide: float = 0.0
     picture: float = 0.0
     lies: float = 0.0
+    accuses: float = 0.0
     versions: float = 0.0
     untold: float = 0.0
     older: float = 0.0
@@ -309,6 +311,7 @@ LIARS: Final = (
     replace(_LIAR, name="liar-wiped", wipe=0.02, mislay=0.1),
     replace(_LIAR, name="liar-parting", forgets=True, part=0.015, join=0.015, regions=(3,), actions=(60, 150)),
     replace(_LIAR, name="liar-masked", masked=True),
+    replace(_LIAR, name="liar-accusing", lies=0.1, accuses=0.6, masked=True),
 )
 """A member says anything about anybody."""
 

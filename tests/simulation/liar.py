@@ -21,7 +21,7 @@ from syncer.errors import ValueInvalid
 from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.replication.recovery.state_transfer import LISTING
 from tests.simulation.history import Content
-from tests.simulation.lies import LIES
+from tests.simulation.lies import ACCUSES, HUGE, LIES
 from tests.simulation.store import digest_of
 from tests.support.parts import parts_of
 
@@ -149,7 +149,8 @@ class Liar:
 
     def speak(self) -> None:
         """Say the next thing."""
-        name = self.rng.choice(list(LIES))
+        accuses = self.world.mode.accuses
+        name = ACCUSES if accuses and self.rng.random() < accuses else self.rng.choice(list(LIES))
         messages = list(LIES[name].make(self))
         if messages:
             self.world.met[f"lie: {name}"] += 1
@@ -164,6 +165,7 @@ class Liar:
         self.world.story.tell(self.region, f"lies: {name}", path, _shown(message))
         if not self.world.bus.lie(message):
             return
+        self._note_accused(message)
         if isinstance(message, MetadataChangeEvent):
             try:
                 digest = digest_of(message.path, message.value) if message.value is not None else None
@@ -176,6 +178,23 @@ class Liar:
                 stamp = Stamp(Millis(time), Region(region))
                 vector = {Counter(counter): Millis(at) for counter, at in seen.items()}
                 self.world.history.told(MetaPath(text), stamp, Counter(by), vector, listed)
+
+    def _note_accused(self, message: Said) -> None:
+        """The referee hears of whose database something is said that would have it rebuilt."""
+        referee, given = self.world.referee, dict.fromkeys(self.given_out(), 0)
+        for event in self.world.bus.events:
+            if event.sender in given:
+                given[event.sender] = max(given[event.sender], event.sequence)
+        if isinstance(message, MetadataChangeEvent) and message.sequence > given.get(message.sender, HUGE):
+            referee.forged.add(message.sender)
+        if isinstance(message, Heartbeat):
+            said = {database for database, number in message.reached.items() if number > given.get(database, HUGE)}
+            for region, (generation, _) in message.generations.items():
+                site = self.world.sites.get(Region(region))
+                if site is not None and generation >= site.disk.tables.identity.generation:
+                    said.add(self.database(site))
+            for database in said:
+                referee.accused.setdefault(database, set()).add(message.region)
 
     def _masked(self, messages: Sequence[Said]) -> list[Said]:
         """The same in the name of an honest member, or of another database of it."""

@@ -430,4 +430,6 @@ LIES: Final[dict[str, Lie]] = {
 }
 """By name, what a liar says."""
 
+ACCUSES: Final = "reached"
+"""By which of them a database is said to be an old copy."""
 MASK: Final = "it says any of this in the name of an honest member"

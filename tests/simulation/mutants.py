@@ -889,7 +889,7 @@ MUTANTS = (
         "a database is given up each time that somebody says so",
         (),
         credulous.a_database_is_given_up_each_time,
-        schedule="a_database_is_given_up_once_on_the_word_of_others",
+        schedule="a_database_is_given_up_once_for_a_change_that_nobody_can_tell_from_its_own",
     ),
     *(Mutant(name, (), patches, schedule=schedule) for name, schedule, patches in credulous.BREAKS),
     *(

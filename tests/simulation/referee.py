@@ -58,6 +58,8 @@ _FIRST_FOUND = baseline_time(1)
 """What the first database of a region stamps at first contact."""
 _ALITTLE_MS = 5_000
 """A path that lies ahead stays editable: each edit carries it on by some milliseconds."""
+_ACCUSERS = 2
+"""Members whose word together has a database rebuilt."""
 _COUNTERS = 300
 """A group has not so many databases."""
 _LEAVING = (Direction.BOTH, Direction.PUBLISH)
@@ -98,6 +100,10 @@ class Referee:
         """What is on the bus."""
         self.lost: set[Region] = set()
         """Regions that have lost their database; what holds for them is weaker."""
+        self.accused: dict[str, set[Region]] = {}
+        """Databases of honest regions of which a lie says that they are old copies, and in whose names."""
+        self.forged: set[str] = set()
+        """Databases of honest regions in whose names a lie tells a change that they have yet to number."""
         self.on_bus: Callable[[MetaPath, Stamp], bool] = lambda *_: True
         """Whether a change has ever arrived on the bus."""
         self._asked: dict[tuple[Region, int], Look] = {}
@@ -121,6 +127,7 @@ class Referee:
         tables = site.disk.tables
         if tables.identity.database_id != before.identity.database_id:
             self._begins_anew(site)
+            self._rightly_begun(site, before)
             if self.liar is not None:
                 self.loses(site)  # as a lie may make it do, once per start
         self._meet(before, tables)
@@ -153,6 +160,23 @@ class Referee:
                 self._conflict(site, row)
         self._end_wishes(site.region, tables)
         self._taken(site, before, contents)
+
+    def _rightly_begun(self, site: Site, before: Tables) -> None:
+        """A database begins anew by own evidence, two accusers, or a person; one that is new to its store loses none.
+
+        Where a region has lost its database the evidence is true, whoever gives it. A change in a region's own name,
+        which nobody can tell from a true one without keys, is evidence too.
+        """
+        database = before.identity.database_id
+        if site.region in self.lost or database in self.forged or not before.identity.first_scan_done:
+            return
+        accusers = self.accused.get(database, set())
+        why = orjson.loads(site.disk.tables.identity.rebuild or "{}").get("reason", "")
+        if "has heard generation" in why and not any(event.sender == database for event in self.published()):
+            return  # nobody has anything of it
+        if len(accusers) < _ACCUSERS:
+            names = ", ".join(sorted(accusers)) or "nobody"
+            raise Violation("rebuilt on one's word", "", f"{site.region} gives {database} up ({why}); said by {names}")
 
     def _taken(self, site: Site, before: Tables, contents: Contents) -> None:
         """What was read was decided, as far as it was: a region may have taken it for something that it knew."""

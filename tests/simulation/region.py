@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from syncer.bus.contract import Outgoing
+from syncer.bus.wire.codec import decode
 from syncer.bus.wire.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.rebuilding import Answer
@@ -29,7 +31,7 @@ from syncer.stores.contract import Armed, BatchRefused, Capabilities, Changed, E
 from tests.simulation.bus import Delivery, Publishing
 from tests.simulation.cluster_names import KNOWN
 from tests.simulation.disk import Crash
-from tests.simulation.history import Content
+from tests.simulation.history import Content, Violation
 from tests.simulation.store import Watch
 from tests.simulation.version_questions import VersionQuestions
 from tests.support.parts import parts_of
@@ -61,6 +63,9 @@ COMPARING: Final = TombstoneGc(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
 SILENCE_MS: Final = 20_000
+LONGEST_MOVE_MS: Final = 10_000
+HELD_BACK_MS: Final = 60_000
+"""How long a lie may keep a daemon from publishing, in all its life."""
 MARK_MS: Final = 3_000
 PUT_BACK: Final = "the store was put back"
 REFUSALS: Final = ("the store is older", "the store does not hold this region's fence", "the store answers empty")
@@ -185,6 +190,9 @@ class Daemon:
         self.questions: list[MetaPath] = []
         self.versions = VersionQuestions(self, site.brokers) if site.brokers is not None else None
         self.last_tick = 0
+        self.doubted = False
+        self.held_back_ms = 0
+        """How long it has published nothing, since something was said of its database."""
         self.last_heartbeat = 0
 
     def _capabilities(self) -> Capabilities:
@@ -241,6 +249,7 @@ class Daemon:
                 and parts.group.paused is None
                 and parts.recovery.progress.lost is None
                 and not self.driver.starting
+                and not self.driver.in_doubt
             ):
                 moves.append(self.publish)
         elif self.publishing.done:
@@ -755,6 +764,7 @@ class Daemon:
 
     def tick(self) -> None:
         """Look at what waits; tell the peers."""
+        self._note_doubt(self.world.story.now - self.last_tick)
         self.last_tick = self.world.story.now
         now = self.now
         if not self._call(lambda: self.driver.tick(now)):
@@ -778,6 +788,17 @@ class Daemon:
         while sums.busy:
             sums.work(parts_of(self.driver).core.state)
 
+    def _note_doubt(self, passed_ms: int) -> None:
+        """Nobody keeps a daemon from publishing for longer than a minute by what is said of its database."""
+        if not self.driver.in_doubt:
+            return
+        if self.doubted:
+            self.held_back_ms += min(passed_ms, LONGEST_MOVE_MS)  # whoever has no turn for longer is not kept by this
+        self.doubted = True
+        self.world.met["in doubt"] += 1
+        if self.held_back_ms > HELD_BACK_MS:
+            raise Violation("held back", "", f"{self.site.region} has published nothing for {self.held_back_ms} ms")
+
     def beat_heart(self) -> None:
         """Tell the peers how this region is."""
         self._call(lambda: self._say(self.driver.heartbeat(self.now, "simulated")))
@@ -786,6 +807,16 @@ class Daemon:
         """Send what may be lost; while the bus cannot be reached, it is."""
         if not self.world.cut_off(self.site.region):
             self.world.bus.arrive(message)
+
+    def _say_again(self, sent: Outgoing) -> None:
+        """Send what a peer has sent, as it was; if it was a lie, it is one again."""
+        message = decode(sent.payload, sent.properties)
+        assert isinstance(message, MetadataChangeEvent)
+        bus = self.world.bus
+        if any(bus.log[number] == message for number in bus.lies):
+            bus.lie(message)
+        else:
+            self._say(message)
 
     def compare(self) -> None:
         """Do a piece of anti-entropy."""
@@ -805,6 +836,9 @@ class Daemon:
                 member.asked_at_ms is None and member.answer in {Answer.SILENT, Answer.TELLING}
                 for member in parts.recovery.progress.members.values()
             ) or bool(parts.recovery.progress.owed)
+        doubts, originals = parts.recovery.doubts, parts.recovery.originals
+        if (doubts.by and doubts.asked_at_ms is None) or (originals is not None and originals.owed):
+            return True
         return bool(parts.recovery.values.wanting) or (
             bool(parts.recovery.progress.owed) and parts.core.first_scan_done and not parts.core.uncompared.rules
         )
@@ -817,7 +851,7 @@ class Daemon:
         hearing = self.driver.hearing
         for message in self.driver.correspond(self.now):
             if self.world.rng.random() >= self.world.mislays:
-                self._say(message)
+                self._say_again(message) if isinstance(message, Outgoing) else self._say(message)
             else:
                 self.world.met["mislaid"] += 1
         if hearing and not self.driver.hearing:

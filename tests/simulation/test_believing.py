@@ -264,11 +264,58 @@ def test_what_was_to_be_published_survives_that_a_database_is_said_to_be_an_old_
     w.at(w.moment)
     w.write("b", P, X)
     w.learn("b")
-    w.lie("b", reached={"db-b": 2**50})
+    forged = replace(w.bus.events[0], sender="db-b", sequence=2**50)
+    w.bus.lie(forged)
+    w.deliver("b", forged)
     with suppress(Fenced):
         w.pass_time(BEAT_MS)
     assert w.sites[Region("b")].disk.tables.identity.database_id == "db-b-2"
     w.settle()
+    w.holds(P, X)
+
+
+def test_the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute() -> None:
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(BEGIN_MS)
+    b = w.sites[Region("b")]
+    held, sent = 0, 0
+    for number in range(24):
+        w.at(BEGIN_MS + number * BEAT_MS)
+        w.daemon("b").driver.tick(b.clock())
+        w.daemon("a").beat_heart()
+        true = w.bus.log[-1]
+        assert isinstance(true, Heartbeat)
+        liar = {"region": Region(f"x{number}"), "sender": f"db-x{number}"} if number % 2 else {}
+        forged = replace(true, reached={"db-b": 2**50}, **liar)  # type: ignore[arg-type] # fields of a heartbeat
+        w.bus.log.append(forged)
+        parts_of(w.daemon("b").driver).group.expected = frozenset()
+        w.deliver("b", forged)
+        w.write("b", P, X + number)
+        w.learn("b")
+        held += w.daemon("b").driver.in_doubt
+        sent += not w.daemon("b").driver.in_doubt and bool(w.daemon("b").driver.outbox(1))
+    assert b.disk.tables.identity.database_id == "db-b"
+    assert "database-doubted" in parts_of(w.daemon("b").driver).telemetry.conditions
+    assert 0 < held * BEAT_MS <= 60_000
+    assert sent == 24 - held
+
+
+def test_an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept() -> None:
+    """Nothing in the store shows that it is one: it is as old as the database."""
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(BEGIN_MS)
+    b = w.sites[Region("b")]
+    copy, store = b.disk.backup(), b.store.copy()
+    w.write("b", P, X)
+    w.deliver("a", w.tell("b"))
+    w.apply("a")
+    w.beat("b", "a")
+    w.wipe(b, copy)
+    b.store.put_back(store)
+    w.settle()
+    assert "the bus has event" in (b.disk.tables.identity.rebuild or "")
     w.holds(P, X)
 
 

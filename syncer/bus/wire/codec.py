@@ -441,6 +441,8 @@ def _check_control(control: Control) -> None:
         checked_region(control.paths[0], "a forgotten region")
         if not all(map(is_name, control.paths[1:])):
             raise PayloadInvalid(f"a control of region {region!r} to forget a database that is none")
+    if control.action is ControlAction.PROVE and not (len(control.paths) == 1 and is_name(control.paths[0])):
+        raise PayloadInvalid(f"a control of region {region!r} that asks for the change of no database")
     for time, author in control.stamps:
         check_numbers("control", region, {"stamps": time})
         checked_region(author, "stamps")

@@ -22,6 +22,7 @@ class ControlAction(StrEnum):
     FORGET = "forget"
     RETELL = "retell"
     LACKING = "lacking"
+    PROVE = "prove"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +113,14 @@ class Control:
         action: What it asks for.
         paths: What it is about (``REQUEST``: the paths whose registers are wanted; ``FORGET``: the region and the
             databases that are refused from now on; ``LACKING``: it was asked for these and has not what was asked for;
-            else empty: everything). ``RETELL``: every delete that is known.
+            ``PROVE``: the database whose last change is wanted as it was sent; else empty: everything). ``RETELL``:
+            every delete that is known.
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.
         number: ``RETELL``: the first number of the asked region's database that is missing. ``PAUSE``, ``RESUME``:
-            rises from one request of the sender to the next; 0 from versions that do not tell. Else 0.
+            rises from one request of the sender to the next; 0 from versions that do not tell. ``PROVE``: the change
+            has a higher number than this. Else 0.
         stamps: Time and region, one of each path; or none. ``REQUEST``: the version whose value is wanted. ``LACKING``:
             this version was asked for, and an older one is told in its place; without it there is nothing to tell.
     """

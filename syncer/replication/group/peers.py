@@ -187,6 +187,11 @@ class Peers:
         peer = self._peers.get(region)
         return None if peer is None or peer.unmet else peer.heard_at_ms
 
+    def since(self, region: Region) -> Millis | None:
+        """When a region was first heard; ``None``: it never was, or a version before this one has not kept it."""
+        peer = self._peers.get(region)
+        return None if peer is None or peer.unmet else peer.since_ms
+
     def alike(self, region: Region) -> bool:
         """Whether a region treats the paths that it carries as this one does."""
         return region in self._peers and not self._disagreements[region]

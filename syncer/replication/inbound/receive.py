@@ -35,7 +35,7 @@ from syncer.replication.inbound.quarantine import TOO_EARLY, Quota, may_wait, re
 from syncer.replication.inbound.write_through import writable_at_once
 from syncer.replication.local.observe import apply_due
 from syncer.replication.membership import forget
-from syncer.replication.recovery import missing_values, rebuild, state_transfer
+from syncer.replication.recovery import missing_values, originals, rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.transaction import Transaction
@@ -140,8 +140,10 @@ def _fold_new(inbound: Inbound, unit: UnitOfWork, tx: Transaction, changes: Sequ
         if not isinstance(event, MetadataChangeEvent):
             continue
         if event.sender == own:
-            rebuild.note_own(inbound.recovery, tx, event.sequence, "the bus")
+            rebuild.note_own(inbound.recovery, tx, event.sequence, item.speaker)
             continue  # what this database has published was folded when it was stamped
+        if rebuild.note_other(inbound.recovery, event, item.speaker):
+            continue  # a change of another database of this region, by which this one begins anew
         done = consumed.get(event.sender)
         numbered = event.sender and event.sequence > 0
         again = numbered and ((done and event.sequence in done) or event.sequence in fresh.get(event.sender, ()))
@@ -150,6 +152,7 @@ def _fold_new(inbound: Inbound, unit: UnitOfWork, tx: Transaction, changes: Sequ
             continue
         if _fold(inbound, unit, tx, shelves, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
+            originals.note(inbound.recovery, tx, event, item.payload, item.properties)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
@@ -308,13 +311,14 @@ def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Milli
         return  # it is shown as held
     if not inbound.group.peers.remembers(beat.region) and not _taken_in(inbound, tx, beat, now):
         return
-    tx.save_peer(attribution.remembered(inbound, inbound.group.peers.on_heartbeat(beat, now)))
+    row = attribution.remembered(inbound, inbound.group.peers.on_heartbeat(beat, now))
+    tx.save_peer(originals.remembered(inbound.recovery, tx, row))
     if inbound.group.peers.crowded == beat.region:
         inbound.telemetry.tally["refused", HEARTBEATS_FULL] += 1
     forget.review(inbound.membership, tx, now)
     protocol.on_heartbeat(inbound.antientropy, tx, beat, now)
     gap_fill.on_heartbeat(inbound.gc, tx, beat, now)
-    rebuild.on_heartbeat(inbound.recovery, tx, beat)
+    rebuild.on_heartbeat(inbound.recovery, tx, beat, now)
 
 
 def _taken_in(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
@@ -373,15 +377,28 @@ def _take_control(
         case ControlAction.RETELL:
             inbound.gc.gaps.wanted = max(inbound.gc.gaps.wanted, control.number, 1)
         case ControlAction.REQUEST:
-            paths = [MetaPath(path) for path in control.paths]
-            inside = [path for path in paths if inbound.core.scope.contains(path)]
-            protocol.send_known(inbound.antientropy, inside, missing_values.stamps_of(control))
-            missing_values.note(
-                inbound.recovery, dict.fromkeys(path for path in paths if not inbound.core.scope.contains(path))
-            )
-        case ControlAction.LACKING:
-            missing_values.take(inbound.recovery, control)
+            _take_request(inbound, control)
+        case ControlAction.PROVE | ControlAction.LACKING:
+            _take_recovering(inbound, unit, tx, control)
     return None
+
+
+def _take_request(inbound: Inbound, control: Control) -> None:
+    """A region wants registers."""
+    paths = [MetaPath(path) for path in control.paths]
+    inside = [path for path in paths if inbound.core.scope.contains(path)]
+    protocol.send_known(inbound.antientropy, inside, missing_values.stamps_of(control))
+    missing_values.note(
+        inbound.recovery, dict.fromkeys(path for path in paths if not inbound.core.scope.contains(path))
+    )
+
+
+def _take_recovering(inbound: Inbound, unit: UnitOfWork, tx: Transaction, control: Control) -> None:
+    """A region wants to know whether its database is an old copy, or has no value that it was asked for."""
+    if control.action is ControlAction.PROVE:
+        originals.take_asked(inbound.recovery, tx, control, unit.now)
+    else:
+        missing_values.take(inbound.recovery, control)
 
 
 def _note_asked(inbound: Inbound, unit: UnitOfWork, tx: Transaction, control: Control) -> None:

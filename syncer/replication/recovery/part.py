@@ -7,7 +7,7 @@ from typing import Final
 
 from syncer.replication.core import Core
 from syncer.replication.group.participation import Participation
-from syncer.replication.recovery.progress import RecoveryState
+from syncer.replication.recovery.progress import Doubts, Originals, RecoveryState
 from syncer.replication.recovery.value_exchange import ValueExchange
 from syncer.replication.telemetry import Telemetry
 from syncer.replication.unit_of_work import Committed, UnitsOfWork
@@ -38,7 +38,9 @@ class Recovery:
         quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
             0: it cannot be an old copy.
         takes_over: Whether this database may take the place of another one that the fence names.
-        begun_on_hearsay: It has begun anew on the word of others alone, which it does once.
+        begun_on_hearsay: It has begun anew by what came from others, which it does once.
+        doubts: What others say against this database.
+        originals: The last changes of members as they have sent them; ``None``: nothing was looked up yet.
     """
 
     core: Core
@@ -53,6 +55,8 @@ class Recovery:
     quiet_ms: int = QUIET_MS
     takes_over: bool = True
     begun_on_hearsay: bool = False
+    doubts: Doubts = field(default_factory=Doubts)
+    originals: Originals | None = None
 
     def on_commit(self, committed: Committed) -> None:
         """Registers were stored: values that some of them turned out to lack are asked for."""

@@ -8,9 +8,10 @@ from enum import StrEnum
 
 import orjson
 
+from syncer.bus.contract import Outgoing
 from syncer.bus.wire.messages import StateRequest
 from syncer.conflict.rebuilding import Answer
-from syncer.model import Millis, Region
+from syncer.model import Counter, Millis, Region
 
 
 class Phase(StrEnum):
@@ -32,6 +33,7 @@ class Rebuild:
         without: Members that a person has declared absent.
         alone: A person has declared that nobody has anything to tell.
         ambiguous: Another database is said to have counted under the generation of the one before.
+        strangers: Regions that were heard first when they said that the one before was an old copy.
     """
 
     phase: Phase
@@ -40,6 +42,7 @@ class Rebuild:
     without: tuple[Region, ...] = ()
     alone: bool = False
     ambiguous: bool = False
+    strangers: tuple[Region, ...] = ()
 
     def encode(self) -> str:
         """As kept in the database."""
@@ -51,6 +54,7 @@ class Rebuild:
                 "without": self.without,
                 "alone": self.alone,
                 "ambiguous": self.ambiguous,
+                **({"strangers": self.strangers} if self.strangers else {}),
             }
         ).decode()
 
@@ -66,6 +70,7 @@ class Rebuild:
             without=tuple(Region(region) for region in kept["without"]),
             alone=kept["alone"],
             ambiguous=kept.get("ambiguous", False),
+            strangers=tuple(Region(region) for region in kept.get("strangers", ())),
         )
 
 
@@ -90,6 +95,83 @@ class Member:
     trouble: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accusation:
+    """What a member says against this region's database.
+
+    Args:
+        teller: Who says so.
+        reason: What it says, in words.
+        database: The database whose change would prove it: this region's own, or the other one.
+        at_ms: When it was first said.
+        above: The change has a higher number than this.
+        by: It was stamped under this counter; ``None``: under whatever counter.
+    """
+
+    teller: Region
+    reason: str
+    database: str
+    at_ms: Millis
+    above: int = 0
+    by: Counter | None = None
+
+
+@dataclass(slots=True)
+class Doubts:
+    """What was said against this region's database since the daemon's start.
+
+    Args:
+        by: Who has said something, and what at first.
+        weights: How much the word of each of them counted then.
+        strangers: Those of them who had never been heard before they said so.
+        held_since_ms: Since when nothing is published; ``None``: nobody has said anything, or not in a pair.
+        over: Publications were held back long enough, and are not again.
+        asked_at_ms: When the accusers were last asked for a proof.
+    """
+
+    by: dict[Region, Accusation] = field(default_factory=dict)
+    weights: dict[Region, int] = field(default_factory=dict)
+    strangers: set[Region] = field(default_factory=set)
+    held_since_ms: Millis | None = None
+    over: bool = False
+    asked_at_ms: Millis | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is published now."""
+        return self.held_since_ms is not None and not self.over
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A change as it came: its number, and the message."""
+
+    sequence: int
+    message: Outgoing
+
+    @property
+    def size(self) -> int:
+        """What it takes."""
+        return len(self.message.payload) + sum(map(len, self.message.properties.values()))
+
+
+@dataclass(slots=True)
+class Originals:
+    """The last changes of all members.
+
+    Args:
+        of: Region → database → its last change, the latest database last.
+        owed: What regions have asked for and is yet to be sent.
+        answered_ms: When each of them was last answered.
+        size: What all changes take.
+    """
+
+    of: dict[Region, dict[str, Original]] = field(default_factory=dict)
+    owed: dict[Region, Outgoing] = field(default_factory=dict)
+    answered_ms: dict[Region, Millis] = field(default_factory=dict)
+    size: int = 0
+
+
 @dataclass(slots=True)
 class RecoveryState:
     """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
@@ -102,6 +184,7 @@ class RecoveryState:
         lost: This database was seen to be an old copy, and why.
         ambiguous: Its very generation is said to have been another one's.
         published: Highest number of an event that this database may have published, as far as it knows.
+        sent: Highest number of an event that was given to be published by this daemon.
         unheard: Peers that have yet to say what they have of this database; until then nothing is published.
         greeting_ms: When the peers were first asked for that.
         echoed: The question has come back on the bus: heartbeats from now on may be answers, those before cannot.
@@ -120,6 +203,7 @@ class RecoveryState:
     ambiguous: bool = False
     tried: set[int] = field(default_factory=set)
     published: int = 0
+    sent: int = 0
     unheard: set[Region] = field(default_factory=set)
     greeting_ms: Millis | None = None
     echoed: bool = False

@@ -5,11 +5,13 @@
       ─▶ all have told (or a person has said who is absent) ─▶ scanning ─▶ all reads answered ─▶ done
 
 What others say of this database is hearsay too: that they have events of it which it never gave out, or that its very
-generation was another one's. It may be the truth, and then nobody else can tell it. So it is obeyed, but only once in
-the life of a daemon, after the database was kept as a copy; what stood in its outbox is carried over and published once
-the group was heard. Nothing that was written is lost by a lie, and the next one is only shown (`database-doubted`).
+generation was another one's. One member's word begins no rebuild; it has to be proved, or two have to say so
+(:mod:`syncer.replication.recovery.doubt`). That is obeyed once in the life of a daemon, after the database was kept as
+a copy; what stood in its outbox is carried over and published once the group was heard. Nothing that was written is
+lost by a forged proof, and the next one is only shown (`database-doubted`).
 Where `peers.expected` names who counts, these are waited for without end, or until an operator excuses them; where it
-does not, anybody may say that he is there, so whoever has not told all that he knows is waited for only for so long.
+does not, anybody may say that he is there, so whoever has not told all that he knows is waited for only for so long,
+and who was first heard when he said that this database is an old copy is not waited for at all.
 That time is one in which this daemon has heard the bus, as its own heartbeats show that come back to it: what somebody
 has said and what still waits there to be heard is no silence.
 
@@ -23,15 +25,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from syncer.bus.contract import Outgoing
+from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest
 from syncer.conflict.rebuilding import Answer, Hearing
 from syncer.errors import StateError
 from syncer.model import MetadataChangeEvent, Millis, Region, Version
 from syncer.replication import publishing
 from syncer.replication.fence import Fence
-from syncer.replication.recovery import generations, missing_values
+from syncer.replication.recovery import doubt, generations, missing_values, originals
 from syncer.replication.recovery.part import Recovery
-from syncer.replication.recovery.progress import Member, Phase, Rebuild
+from syncer.replication.recovery.progress import Accusation, Member, Phase, Rebuild
 from syncer.replication.recovery.state_transfer import answers, questions
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.transaction import Transaction
@@ -78,24 +82,47 @@ def keep_quiet(recovery: Recovery, now: Millis) -> None:
         progress.unheard.clear()
 
 
-def note_own(recovery: Recovery, tx: Transaction, sequence: int, who: str) -> None:
-    """Somebody has an event of this very database; one with a number that was never given out tells of an old copy."""
-    progress = recovery.progress
-    given = progress.published if progress.unheard else tx.identity().last_sequence
-    if sequence > given:
-        _doubt(recovery, f"an old copy: {who} has event {sequence} of it, this copy has published {given}")
+def note_own(recovery: Recovery, tx: Transaction, sequence: int, speaker: Speaker | None) -> None:
+    """The bus has an event of this very database: one that it never published is own evidence of an old copy."""
+    published = doubt.published(recovery, tx)
+    if sequence <= published:
+        return
+    reason = f"an old copy: the bus has event {sequence} of it, this copy has published {published}"
+    if doubt.is_own(recovery, speaker):
+        _doubt(recovery, reason)
+    else:
+        recovery.telemetry.conditions[DOUBTED] = (
+            f"this database is said to be {reason}, by a message that this region's key has not signed: it does not "
+            "begin anew"
+        )
 
 
-def _doubt(recovery: Recovery, reason: str) -> None:
-    """Others say that this database is not what it was: it begins anew, once, for it may be a lie; then it is shown."""
+def note_other(recovery: Recovery, event: MetadataChangeEvent, speaker: Speaker | None) -> bool:
+    """Whether a change of another database of this region proves that this one has counted under its generation."""
+    accusation = doubt.proved(recovery, event, speaker)
+    if accusation is not None:
+        _doubt(recovery, accusation.reason, ambiguous=True)
+    return accusation is not None
+
+
+def _accuse(recovery: Recovery, accusation: Accusation) -> None:
+    """A member says that this database is not what it was: that is shown, and begins a rebuild if two say so."""
+    if recovery.begun_on_hearsay or doubt.convinces(recovery, accusation):
+        _doubt(recovery, accusation.reason, ambiguous=accusation.by is not None)
+    else:
+        recovery.telemetry.conditions[DOUBTED] = doubt.words(recovery, accusation)
+
+
+def _doubt(recovery: Recovery, reason: str, *, ambiguous: bool = False) -> None:
+    """This database is not what it was: it begins anew, once, for it may be a lie; then it is shown."""
     if recovery.begun_on_hearsay:
         recovery.telemetry.conditions[DOUBTED] = (
-            f"this database is said to be {reason}. It has begun anew already since the daemon's start, on the word of "
-            "others alone, and does not do so again: either it is a lie, or stop the daemon, move the database away, "
+            f"this database is said to be {reason}. It has begun anew already since the daemon's start, by what came "
+            "from others, and does not do so again: either it is a lie, or stop the daemon, move the database away, "
             "and start it again"
         )
     elif recovery.progress.lost is None:
-        recovery.progress.lost = reason
+        recovery.progress.lost, recovery.progress.ambiguous = reason, ambiguous
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +171,7 @@ def renew(recovery: Recovery, asked: BeginAnew) -> None:
         reason=asked.reason,
         former=tuple(dict.fromkeys(names))[-FORMER_KEPT:],
         ambiguous=recovery.progress.ambiguous,
+        strangers=tuple(sorted(recovery.doubts.strangers)),
     )
     recovery.core.identity = recovery.core.state.renew(generation, store_id, kept.encode(), carry=asked.carry)
     recovery.begin_anew()
@@ -175,12 +203,17 @@ def is_ours(recovery: Recovery, database: str) -> bool:
     return database == recovery.core.identity.database_id or is_former(recovery, database)
 
 
-def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat) -> None:
+def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """A peer is there; and what it has of this very database tells whether this is an old copy."""
-    _compare_generations(recovery, beat)
+    _compare_generations(recovery, beat, now)
     reached = beat.reached.get(recovery.core.identity.database_id)
     if reached is not None:
-        note_own(recovery, tx, reached, beat.region)
+        published = doubt.published(recovery, tx)
+        if reached > published:
+            reason = f"an old copy: {beat.region} has event {reached} of it, this copy has published {published}"
+            database = recovery.core.identity.database_id
+            said = Accusation(teller=beat.region, reason=reason, database=database, at_ms=now, above=published)
+            _accuse(recovery, said)
         if recovery.progress.echoed and recovery.progress.lost is None:
             recovery.progress.unheard.discard(beat.region)
     recovery.progress.greeted |= beat.mode == STARTING
@@ -190,11 +223,12 @@ def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat) -> None:
             recovery.progress.members[beat.region] = Member()  # it is whole again: now it can tell everything
 
 
-def _compare_generations(recovery: Recovery, beat: Heartbeat) -> None:
+def _compare_generations(recovery: Recovery, beat: Heartbeat, now: Millis) -> None:
     """Note which generation is too low: under one that was used before, a change would look as if it were known.
 
-    A region that is new to its store has published nothing yet, and begins anew; so does one whose very generation was
-    another database's, for it has stamped such changes already. Another one goes on under a later one.
+    A region that is new to its store has published nothing yet, has nothing to lose, and begins anew. Another one goes
+    on under a later generation. It is in doubt if its very generation was another database's, for it has stamped
+    changes under it already.
     """
     identity, progress = recovery.core.identity, recovery.progress
     generation, database_id = beat.generations.get(identity.region, (0, ""))
@@ -204,9 +238,14 @@ def _compare_generations(recovery: Recovery, beat: Heartbeat) -> None:
         return
     progress.outdone = max(progress.outdone, generation)
     too_early = progress.fresh and bool(progress.unheard)
-    if (too_early or generation == identity.generation) and phase_of(recovery) is Phase.DONE and progress.lost is None:
-        _doubt(recovery, f"{beat.region} has heard generation {generation} from another database ({database_id})")
-        progress.ambiguous = generation == identity.generation
+    if phase_of(recovery) is not Phase.DONE or progress.lost is not None:
+        return
+    reason = f"{beat.region} has heard generation {generation} from another database ({database_id})"
+    if too_early:
+        _doubt(recovery, reason, ambiguous=generation == identity.generation)
+    elif generation == identity.generation:
+        by = recovery.core.replica.settings.by
+        _accuse(recovery, Accusation(teller=beat.region, reason=reason, database=database_id, at_ms=now, by=by))
 
 
 def holds_still(recovery: Recovery) -> bool:
@@ -259,6 +298,9 @@ def hearing(recovery: Recovery, kept: Rebuild, now: Millis) -> Hearing:
         for region, member in progress.members.items()
         if not recovery.group.expected or region in recovery.group.expected
     }
+    for region in members.keys() & set(kept.strangers):
+        if not recovery.group.expected and members[region] is not Answer.TOLD:
+            del members[region]  # known by its accusation alone
     heard_for_ms = progress.heard_ms - progress.begun_at_ms
     if not recovery.group.expected and heard_for_ms >= recovery.hear_ms and Answer.TOLD in members.values():
         members = {region: answer for region, answer in members.items() if answer is not Answer.SILENT}
@@ -267,9 +309,12 @@ def hearing(recovery: Recovery, kept: Rebuild, now: Millis) -> Hearing:
     return Hearing(answers=members, without=kept.without, alone=kept.alone, complete=complete)
 
 
-def work(recovery: Recovery, now: Millis) -> list[StateRequest | StatePage | Control]:
+def work(recovery: Recovery, now: Millis) -> list[StateRequest | StatePage | Control | Outgoing]:
     """Do what is due; what is to be published now, and may be lost."""
-    messages: list[StateRequest | StatePage | Control] = []
+    messages: list[StateRequest | StatePage | Control | Outgoing] = [
+        *doubt.questions(recovery, now),
+        *originals.answers(recovery),
+    ]
     kept = of(recovery)
     if kept is not None and kept.phase is Phase.HEARING:
         heard = hearing(recovery, kept, now)

@@ -40,8 +40,9 @@ class BusPumps:
         self._around = around
         self._controls: list[Control] = []
 
-    def _sealed(self, message: Said) -> Outgoing:
-        return sealed(message, self._around.driver.keyring)
+    def _sealed(self, message: Said | Outgoing) -> Outgoing:
+        """A message with its signatures; one that a peer has sent and signed is published again as it is."""
+        return message if isinstance(message, Outgoing) else sealed(message, self._around.driver.keyring)
 
     async def publisher(self) -> None:
         """Publish what the outbox holds; what the bus can never take goes to the quarantine."""
@@ -192,7 +193,7 @@ class BusPumps:
         while self._controls and await self._send(self._controls[:1], "control_not_sent"):
             self._controls.pop(0)
 
-    async def _send(self, messages: Sequence[Said], failure: str) -> list[Outgoing]:
+    async def _send(self, messages: Sequence[Said | Outgoing], failure: str) -> list[Outgoing]:
         """Publish what somebody asks for again if it is lost: what the bus has, nothing when it refused.
 
         Args:

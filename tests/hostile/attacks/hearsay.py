@@ -75,11 +75,34 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         topic=Topic.HEARSAY,
         what="A heartbeat says to have 2^50 changes of east's database: as if that were an old copy.",
         does=lambda s: s.say(s.beat(reached={s.database("east"): 1 << 50})),
-        sees=lambda s: s.begun_anew("east"),
-        cure=("state rebuild --without {name} --yes",),
+        sees=lambda s: s.told("database-doubted"),
         apart=True,
-        renews=True,
-        remains="East may begin with a new database once per start; the former one is kept aside.",
+        remains="In a pair nothing is published for a minute, once a start.",
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a number that was never given out, again and again, by many",
+        topic=Topic.HEARSAY,
+        what="The same, said by the attacker's region, by west, and by five that nobody has, three times.",
+        does=lambda s: s.say_all(
+            beat
+            for _ in range(3)
+            for beat in (
+                s.beat(reached={s.database("east"): 1 << 50}),
+                *(
+                    s.beat(
+                        region=f"x{s.number}{at}",
+                        sender=f"{s.number * 10 + at:032x}",
+                        reached={s.database("east"): 9999},
+                    )
+                    for at in range(5)
+                ),
+                s.as_west(reached={s.database("east"): 1 << 50}),
+            )
+        ),
+        sees=lambda s: s.told("database-doubted"),
+        apart=True,
+        remains="In a pair nothing is published for a minute, once a start.",
         who=EVERYBODY,
     ),
     Attack(
@@ -90,7 +113,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         sees=lambda s: s.begun_anew("east"),
         apart=True,
         renews=True,
-        remains="East may begin with a new database once per start; the former one is kept aside.",
+        remains="Without keys of regions east begins anew, once per start; its former database is kept aside.",
         who=EVERYBODY,
     ),
     Attack(
@@ -101,7 +124,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         sees=lambda s: s.begun_anew("west"),
         apart=True,
         renews=True,
-        remains="West may begin with a new database once per start; the former one is kept aside.",
+        remains="Without keys of regions west begins anew, once per start; its former database is kept aside.",
         who=EVERYBODY,
     ),
     Attack(

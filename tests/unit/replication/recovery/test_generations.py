@@ -74,11 +74,11 @@ def test_what_a_listing_says_of_generations_counts_no_more(world: World) -> None
 
 
 class Doubted:
-    """A region of which somebody says that its database is an old copy; it has begun anew, and hears west."""
+    """A region that has met a change in its name that it never published; it has begun anew, and hears west."""
 
     def __init__(self, world: World, *expected: Region) -> None:
         self.world = world
-        lie(world)
+        forge(world)
         with pytest.raises(Fenced):
             world.driver.tick(T0)
         world.active(*expected)
@@ -101,6 +101,12 @@ class Doubted:
 
 def doubted(world: World, *expected: Region) -> Doubted:
     return Doubted(world, *(expected or (WEST,)))
+
+
+def forge(world: World, number: int = 2**50) -> None:
+    """Somebody tells a change in this region's name, by its very database: without keys nobody can tell who it is."""
+    event = replace(local("forged", 1, 50), sender=world.identity().database_id, sequence=number)
+    world.driver.consume([Arrived(message=event, position="1")], T0)
 
 
 def lie(world: World, number: int = 2**50) -> None:
@@ -185,6 +191,7 @@ def test_it_begins_anew_once_and_then_only_shows_it(world: World) -> None:
     rebuilt.hears(rebuilt.told(last=True))
     world.driver.correspond(T0)
     database = world.identity().database_id
+    forge(world)
     lie(world)
     claims(world, world.identity().generation)
     assert world.identity().database_id == database
@@ -198,7 +205,7 @@ def test_a_database_that_cannot_be_kept_is_not_given_up(world: World, monkeypatc
         raise StateUnavailable("no room")
 
     monkeypatch.setattr(parts_of(world.driver).core.state, "keep_copy", full)
-    lie(world)
+    forge(world)
     world.driver.tick(T0)
     assert world.identity().database_id == "east-db"
     assert "no room" in parts_of(world.driver).telemetry.conditions["database-doubted"]
@@ -265,6 +272,11 @@ def test_what_was_counted_under_the_generation_of_another_database_is_counted_an
 
 
 def claims_of(world: World) -> None:
-    """West says that another database had this very generation."""
+    """West says that another database had this very generation, and sends a change of it."""
+    generation = world.identity().generation
+    event = replace(local("other", 1, 50), sender="never", sequence=1)
+    world.driver.consume([_beat({"east": (generation, "never")})], T0)
+    assert parts_of(world.driver).recovery.progress.lost is None, "the word of one begins nothing"
+    world.driver.consume([Arrived(message=event, position="2")], T0)
     with pytest.raises(Fenced):
-        claims(world, world.identity().generation)
+        world.driver.tick(T0)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from syncer.bus.wire.messages import Heartbeat
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
@@ -32,13 +33,14 @@ from syncer.paths import fence_path
 from syncer.replication.driver import Driver
 from syncer.replication.fence import RECEIPTS, Fence, HeldFence, raised
 from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.local.observe import state_event
 from syncer.replication.local.rollback_counter import INTERVAL_MS, RollbackCounter
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
 from tests.support.parts import parts_of
-from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of
+from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, value_of, version
 
 EAST, WEST = Region("east"), Region("west")
 FENCE = fence_path(EAST)
@@ -426,10 +428,19 @@ def test_a_generation_that_another_database_had_is_left(world: World) -> None:
 def test_a_database_whose_very_generation_was_anothers_begins_anew(world: World) -> None:
     """What it has stamped since looks as if it had been seen: nobody can tell it from what the other one stamped."""
     world.driver.consume([_beat({"east": (1, "former")})], T0)
+    assert parts_of(world.driver).recovery.progress.lost is None, "the word of one begins nothing"
+    world.driver.consume([_of_former()], T0)
     with pytest.raises(Fenced):
         world.driver.tick(T0)
     assert world.identity().generation == 2
     assert world.driver.hearing
+
+
+def _of_former() -> Arrived:
+    """A change that another database of this region stamped under its very counter."""
+    event = state_event(Register(path=path_of("1"), known=version(path_of("1"), 1, 4, "east")), value_of(1))
+    assert event is not None
+    return Arrived(message=replace(event, sender="former", sequence=1), position="2")
 
 
 @pytest.mark.parametrize("told", [{}, {"west": (9, "x")}, {"east": (0, "former")}])
