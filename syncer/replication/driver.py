@@ -419,31 +419,10 @@ class Driver(DriverStatus):
 
     # -- a lost database
 
-    @property
-    def hearing(self) -> bool:
-        """Whether the database was lost and the peers have yet to tell what they know: the store is not looked at."""
-        return rebuild.phase_of(self._recovery) is Phase.HEARING
-
-    @property
-    def rebuilding(self) -> str | None:
-        """Why this database takes the place of a lost one; ``None``: it does not, or has done so."""
-        kept = rebuild.of(self._recovery)
-        return None if kept is None or kept.phase is Phase.DONE else kept.reason
-
     def answer_greeting(self) -> bool:
         """Whether a peer has just started, and waits to hear what is known here of its database."""
         greeted, self._recovery.progress.greeted = self._recovery.progress.greeted, False
         return greeted
-
-    @property
-    def starting(self) -> bool:
-        """Whether this daemon waits to hear what its peers have of its database."""
-        return bool(self._recovery.progress.unheard)
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether nothing is published until a peer's word against this database was checked."""
-        return self._recovery.doubts.holds
 
     def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control | Outgoing]:
         """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost.

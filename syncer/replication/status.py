@@ -11,6 +11,8 @@ from syncer.model import MetaPath, Millis, Region
 from syncer.replication import overtaken
 from syncer.replication.assembly import Parts
 from syncer.replication.core import NO_PECULIARITIES, NOWHERE, NamedStore, Peculiarities
+from syncer.replication.recovery import rebuild
+from syncer.replication.recovery.progress import Phase
 from syncer.stores.topic_policies import TopicPoliciesStanding
 
 
@@ -25,7 +27,7 @@ class Equipment:
         migration: Tells how the migration that is open stands, and what conditions it makes; ``None``: none is.
         warnings: Alarms that stand from the start, by code.
         takes_over: Whether this database may take the place of another one that the fence names.
-        begun_on_hearsay: It has begun anew already on the word of others alone.
+        begun_on_hearsay: It has begun anew already by what came from others.
         may_be_old: Whether this database can be an old copy, so that nothing is published before peers were heard.
         silence_ms: How long a region is silent until it counts as away.
         mark_interval_ms: At most one mark of the rollback counter is set in so long.
@@ -140,8 +142,31 @@ class DriverStatus:
 
     @property
     def begun_on_hearsay(self) -> bool:
-        """Whether the database has begun anew on the word of others alone."""
+        """Whether the database has begun anew by what came from others."""
         return self._recovery.begun_on_hearsay
+
+    # -- a lost database
+
+    @property
+    def hearing(self) -> bool:
+        """Whether the database was lost and the peers have yet to tell what they know: the store is not looked at."""
+        return rebuild.phase_of(self._recovery) is Phase.HEARING
+
+    @property
+    def rebuilding(self) -> str | None:
+        """Why this database takes the place of a lost one; ``None``: it does not, or has done so."""
+        kept = rebuild.of(self._recovery)
+        return None if kept is None or kept.phase is Phase.DONE else kept.reason
+
+    @property
+    def starting(self) -> bool:
+        """Whether this daemon waits to hear what its peers have of its database."""
+        return bool(self._recovery.progress.unheard)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nothing is published until a peer's word against this database was checked."""
+        return self._recovery.doubts.holds
 
     # -- the bus
 
