@@ -436,7 +436,7 @@ class Driver(DriverStatus):
     def tick(self, now: Millis, limit: int = DUE_PAGE) -> None:
         """Look again at what waits for time: events from the future, parked and due writes."""
         self._begin_anew_if_lost()
-        self._local.rollback_counter.advanced |= rebuild.outgrow(self._recovery)
+        self._local.rollback_counter.advanced |= rebuild.outgrow(self._recovery, now)
         rebuild.keep_quiet(self._recovery, now)
         doubt.look_again(self._recovery, now)
         forget.look_again(self._membership, now)

@@ -240,24 +240,14 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
         _void_claims_keep_deletes,
     ),
     (
-        "the word of one begins a rebuild",
-        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
-        lambda: [(doubt, "ENOUGH", 0)],
-    ),
-    (
-        "a doubt is never over",
-        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
-        lambda: [(doubt, "look_again", lambda *_: None)],
-    ),
-    (
-        "each accuser holds a pair anew",
-        "the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_minute",
-        _each_accuser_holds_a_pair_anew,
+        "a generation was that of another region's database",
+        "a_claim_of_a_generation_is_not_proved_by_what_another_region_tells",
+        lambda: [(rebuild, "_is_anothers", lambda *_: False)],
     ),
     (
         "a database goes on as an old copy",
         "an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept",
-        lambda: [(originals, "answers", lambda _: [])],
+        lambda: [(originals, "take_asked", lambda *_: None)],
     ),
     (
         "a database speaks for whoever says so",
@@ -416,3 +406,10 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     ),
 )
 """By name and scripted schedule, what else a daemon could believe."""
+
+DRAWN: Final[tuple[tuple[str, tuple[str, ...], Callable[[], Patches]], ...]] = (
+    ("the word of one begins a rebuild", ("liar-accusing",), lambda: [(doubt, "ENOUGH", 0)]),
+    ("a doubt is never over", ("liar-accusing",), lambda: [(doubt, "look_again", lambda *_: None)]),
+    ("each accuser holds a pair anew", ("liar-accusing",), _each_accuser_holds_a_pair_anew),
+)
+"""What chance finds where a liar says above all that databases are old copies: name, modes, patches."""

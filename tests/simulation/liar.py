@@ -150,7 +150,7 @@ class Liar:
     def speak(self) -> None:
         """Say the next thing."""
         accuses = self.world.mode.accuses
-        name = ACCUSES if accuses and self.rng.random() < accuses else self.rng.choice(list(LIES))
+        name = self.rng.choice(ACCUSES if accuses and self.rng.random() < accuses else tuple(LIES))
         messages = list(LIES[name].make(self))
         if messages:
             self.world.met[f"lie: {name}"] += 1

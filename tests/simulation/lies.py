@@ -73,7 +73,8 @@ def _outdoes(liar: Liar) -> Iterator[Said]:
     site = liar.somebody()
     now = site.disk.tables.identity.generation
     generation = liar.rng.choice((now, now + 1, now + 900, now + 5_000, 10**12 - 1))
-    yield replace(liar.heartbeat(), generations={str(site.region): (generation, "db-never")})
+    database = liar.rng.choice(("db-never", *liar.databases()))
+    yield replace(liar.heartbeat(), generations={str(site.region): (generation, database)})
 
 
 def _reached(liar: Liar) -> Iterator[Said]:
@@ -430,6 +431,6 @@ LIES: Final[dict[str, Lie]] = {
 }
 """By name, what a liar says."""
 
-ACCUSES: Final = "reached"
-"""By which of them a database is said to be an old copy."""
+ACCUSES: Final = ("reached", "reached", "generations")
+"""By which of them a database is said to be an old copy, or to have counted as another one did."""
 MASK: Final = "it says any of this in the name of an honest member"

@@ -899,6 +899,7 @@ MUTANTS = (
     *(
         Mutant(name, modes, patches)
         for name, modes, patches in (
+            *credulous.DRAWN,
             *going_over.BREAKS,
             *classes.BREAKS,
             *cluster_names.BREAKS,

@@ -837,7 +837,7 @@ class Daemon:
                 for member in parts.recovery.progress.members.values()
             ) or bool(parts.recovery.progress.owed)
         doubts, originals = parts.recovery.doubts, parts.recovery.originals
-        if (doubts.by and doubts.asked_at_ms is None) or (originals is not None and originals.owed):
+        if doubts.by.keys() - doubts.asked_at_ms.keys() or (originals is not None and originals.owed):
             return True
         return bool(parts.recovery.values.wanting) or (
             bool(parts.recovery.progress.owed) and parts.core.first_scan_done and not parts.core.uncompared.rules

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from unittest import mock
 
+import orjson
+
 from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, Message, StateEntry, StatePage
 from syncer.bus.wire.messages import TreeMessage as Tree
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, listing_body
@@ -301,6 +303,27 @@ def test_the_word_of_one_member_has_no_database_rebuilt_and_holds_a_pair_for_a_m
     assert sent == 24 - held
 
 
+def test_a_claim_of_a_generation_is_not_proved_by_what_another_region_tells() -> None:
+    """A member tells changes of others by its own database: by that it has not counted under their generation."""
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(BEGIN_MS)
+    b = w.sites[Region("b")]
+    w.write("b", P, X)
+    event = w.tell("b")
+    w.deliver("a", event)
+    w.beat("a", "b")
+    true = w.bus.log[-1]
+    assert isinstance(true, Heartbeat)
+    again = replace(event, sender=true.sender, sequence=true.last_sequence + 1)
+    for said in (replace(true, generations={"b": (b.disk.tables.identity.generation, true.sender)}), again):
+        w.bus.log.append(said)
+        w.deliver("b", said)
+    with suppress(Fenced):
+        w.daemon("b").driver.tick(b.clock())
+    assert b.disk.tables.identity.database_id == "db-b"
+
+
 def test_an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept() -> None:
     """Nothing in the store shows that it is one: it is as old as the database."""
     w = Script(ETCD, ETCD)
@@ -312,10 +335,34 @@ def test_an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept() -> None
     w.deliver("a", w.tell("b"))
     w.apply("a")
     w.beat("b", "a")
+    w.drain(b)  # its own messages do not come again
     w.wipe(b, copy)
     b.store.put_back(store)
     w.settle()
     assert "the bus has event" in (b.disk.tables.identity.rebuild or "")
+    w.holds(P, X)
+
+
+def test_an_old_copy_from_before_its_peer_was_heard_is_filled_by_it() -> None:
+    """The peer is first heard when it says so: nobody waits for it, and it tells all the same."""
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    b = w.sites[Region("b")]
+    copy, store = b.disk.backup(), b.store.copy()
+    copy.peers.clear()
+    w.at(BEGIN_MS)
+    w.write("b", P, X)
+    w.deliver("a", w.tell("b"))
+    w.apply("a")
+    w.beat("b", "a")
+    w.drain(b)  # its own messages do not come again
+    w.wipe(b, copy)
+    b.store.put_back(store)
+    with mock.patch.object(w, "expected_by", return_value=[]):
+        w.start("b")
+    w.settle()
+    kept = orjson.loads(b.disk.tables.identity.rebuild or "{}")
+    assert kept["strangers"] == ["a"]
     w.holds(P, X)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.messages import (
     LEFT,
     Control,
@@ -105,7 +106,7 @@ def take(inbound: Inbound, unit: UnitOfWork, tx: Transaction, arrived: Sequence[
             case PayloadInvalid() as error:
                 refuse(inbound, unit, shelves, item, error)
             case Heartbeat() as beat:
-                _on_heartbeat(inbound, tx, beat, unit.now)
+                _on_heartbeat(inbound, tx, beat, unit.now, item.speaker)
             case Control() as control:
                 if (problem := _take_control(inbound, unit, tx, control, asked)) is not None:
                     set_aside(inbound, unit, shelves, item, *problem)
@@ -279,7 +280,7 @@ def _fold(
     return True
 
 
-def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis, speaker: Speaker | None) -> None:
     """Keep what a peer told of itself."""
     own = inbound.core.identity
     inbound.protocols.understood(beat.region)
@@ -318,7 +319,7 @@ def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Milli
     forget.review(inbound.membership, tx, now)
     protocol.on_heartbeat(inbound.antientropy, tx, beat, now)
     gap_fill.on_heartbeat(inbound.gc, tx, beat, now)
-    rebuild.on_heartbeat(inbound.recovery, tx, beat, now)
+    rebuild.on_heartbeat(inbound.recovery, tx, beat, now, speaker)
 
 
 def _taken_in(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:

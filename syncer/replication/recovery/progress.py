@@ -106,6 +106,7 @@ class Accusation:
         at_ms: When it was first said.
         above: The change has a higher number than this.
         by: It was stamped under this counter; ``None``: under whatever counter.
+        signed: The member's own key has signed it.
     """
 
     teller: Region
@@ -114,6 +115,7 @@ class Accusation:
     at_ms: Millis
     above: int = 0
     by: Counter | None = None
+    signed: bool = False
 
 
 @dataclass(slots=True)
@@ -126,7 +128,7 @@ class Doubts:
         strangers: Those of them who had never been heard before they said so.
         held_since_ms: Since when nothing is published; ``None``: nobody has said anything, or not in a pair.
         over: Publications were held back long enough, and are not again.
-        asked_at_ms: When the accusers were last asked for a proof.
+        asked_at_ms: When each of them was last asked for a proof.
     """
 
     by: dict[Region, Accusation] = field(default_factory=dict)
@@ -134,7 +136,7 @@ class Doubts:
     strangers: set[Region] = field(default_factory=set)
     held_since_ms: Millis | None = None
     over: bool = False
-    asked_at_ms: Millis | None = None
+    asked_at_ms: dict[Region, Millis] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

@@ -30,7 +30,7 @@ from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest
 from syncer.conflict.rebuilding import Answer, Hearing
 from syncer.errors import StateError
-from syncer.model import MetadataChangeEvent, Millis, Region, Version
+from syncer.model import MetadataChangeEvent, Millis, Region, Version, home_of
 from syncer.replication import publishing
 from syncer.replication.fence import Fence
 from syncer.replication.recovery import doubt, generations, missing_values, originals
@@ -42,7 +42,6 @@ from syncer.state.contract.transaction import Transaction
 
 FORMER_KEPT: Final = 16
 CARRIED_AT_ONCE: Final = 500
-DOUBTED: Final = "database-doubted"
 REBUILDING: Final = "rebuilding"
 """What a heartbeat says as long as its region hears its peers."""
 STARTING: Final = "starting"
@@ -91,7 +90,7 @@ def note_own(recovery: Recovery, tx: Transaction, sequence: int, speaker: Speake
     if doubt.is_own(recovery, speaker):
         _doubt(recovery, reason)
     else:
-        recovery.telemetry.conditions[DOUBTED] = (
+        recovery.telemetry.conditions[doubt.DOUBTED] = (
             f"this database is said to be {reason}, by a message that this region's key has not signed: it does not "
             "begin anew"
         )
@@ -99,10 +98,11 @@ def note_own(recovery: Recovery, tx: Transaction, sequence: int, speaker: Speake
 
 def note_other(recovery: Recovery, event: MetadataChangeEvent, speaker: Speaker | None) -> bool:
     """Whether a change of another database of this region proves that this one has counted under its generation."""
-    accusation = doubt.proved(recovery, event, speaker)
-    if accusation is not None:
-        _doubt(recovery, accusation.reason, ambiguous=True)
-    return accusation is not None
+    accusation = None if recovery.core.observing else doubt.proved(recovery, event, speaker)
+    if accusation is None:
+        return False
+    _doubt(recovery, accusation.reason, ambiguous=True)
+    return recovery.progress.lost is not None
 
 
 def _accuse(recovery: Recovery, accusation: Accusation) -> None:
@@ -110,13 +110,13 @@ def _accuse(recovery: Recovery, accusation: Accusation) -> None:
     if recovery.begun_on_hearsay or doubt.convinces(recovery, accusation):
         _doubt(recovery, accusation.reason, ambiguous=accusation.by is not None)
     else:
-        recovery.telemetry.conditions[DOUBTED] = doubt.words(recovery, accusation)
+        recovery.telemetry.conditions[doubt.DOUBTED] = doubt.words(recovery, accusation)
 
 
 def _doubt(recovery: Recovery, reason: str, *, ambiguous: bool = False) -> None:
     """This database is not what it was: it begins anew, once, for it may be a lie; then it is shown."""
     if recovery.begun_on_hearsay:
-        recovery.telemetry.conditions[DOUBTED] = (
+        recovery.telemetry.conditions[doubt.DOUBTED] = (
             f"this database is said to be {reason}. It has begun anew already since the daemon's start, by what came "
             "from others, and does not do so again: either it is a lie, or stop the daemon, move the database away, "
             "and start it again"
@@ -147,7 +147,7 @@ def on_hearsay(recovery: Recovery) -> BeginAnew | None:
     try:
         recovery.core.state.keep_copy()
     except StateError as exc:
-        recovery.telemetry.conditions[DOUBTED] = (
+        recovery.telemetry.conditions[doubt.DOUBTED] = (
             f"this database is said to be {reason}; it does not begin anew: {exc.message}"
         )
         return None
@@ -203,16 +203,25 @@ def is_ours(recovery: Recovery, database: str) -> bool:
     return database == recovery.core.identity.database_id or is_former(recovery, database)
 
 
-def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def on_heartbeat(
+    recovery: Recovery, tx: Transaction, beat: Heartbeat, now: Millis, speaker: Speaker | None = None
+) -> None:
     """A peer is there; and what it has of this very database tells whether this is an old copy."""
-    _compare_generations(recovery, beat, now)
+    signed = speaker is not None and speaker.region == beat.region
+    _compare_generations(recovery, beat, now, signed=signed)
     reached = beat.reached.get(recovery.core.identity.database_id)
     if reached is not None:
         published = doubt.published(recovery, tx)
         if reached > published:
             reason = f"an old copy: {beat.region} has event {reached} of it, this copy has published {published}"
-            database = recovery.core.identity.database_id
-            said = Accusation(teller=beat.region, reason=reason, database=database, at_ms=now, above=published)
+            said = Accusation(
+                teller=beat.region,
+                reason=reason,
+                database=recovery.core.identity.database_id,
+                at_ms=now,
+                above=published,
+                signed=signed,
+            )
             _accuse(recovery, said)
         if recovery.progress.echoed and recovery.progress.lost is None:
             recovery.progress.unheard.discard(beat.region)
@@ -223,12 +232,12 @@ def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat, now: Mill
             recovery.progress.members[beat.region] = Member()  # it is whole again: now it can tell everything
 
 
-def _compare_generations(recovery: Recovery, beat: Heartbeat, now: Millis) -> None:
+def _compare_generations(recovery: Recovery, beat: Heartbeat, now: Millis, *, signed: bool) -> None:
     """Note which generation is too low: under one that was used before, a change would look as if it were known.
 
     A region that is new to its store has published nothing yet, has nothing to lose, and begins anew. Another one goes
     on under a later generation. It is in doubt if its very generation was another database's, for it has stamped
-    changes under it already.
+    changes under it already; but not if that database speaks for another region: it never counted under this one's.
     """
     identity, progress = recovery.core.identity, recovery.progress
     generation, database_id = beat.generations.get(identity.region, (0, ""))
@@ -243,9 +252,18 @@ def _compare_generations(recovery: Recovery, beat: Heartbeat, now: Millis) -> No
     reason = f"{beat.region} has heard generation {generation} from another database ({database_id})"
     if too_early:
         _doubt(recovery, reason, ambiguous=generation == identity.generation)
-    elif generation == identity.generation:
+    elif generation == identity.generation and not _is_anothers(recovery, database_id):
         by = recovery.core.replica.settings.by
-        _accuse(recovery, Accusation(teller=beat.region, reason=reason, database=database_id, at_ms=now, by=by))
+        said = Accusation(teller=beat.region, reason=reason, database=database_id, at_ms=now, by=by, signed=signed)
+        _accuse(recovery, said)
+
+
+def _is_anothers(recovery: Recovery, database: str) -> bool:
+    """Whether a database speaks for another region than this one, as its name shows or as it was heard."""
+    home = home_of(database)
+    return (
+        recovery.group.peers.region_of(database) is not None if home is None else home != recovery.core.identity.region
+    )
 
 
 def holds_still(recovery: Recovery) -> bool:
@@ -254,13 +272,12 @@ def holds_still(recovery: Recovery) -> bool:
     return progress.lost is not None or (progress.fresh and bool(progress.unheard))
 
 
-def outgrow(recovery: Recovery) -> bool:
+def outgrow(recovery: Recovery, now: Millis) -> bool:
     """Take another generation, if another database had this one or a later one; whether the fence is to name it."""
-    if (
-        recovery.progress.outdone < recovery.core.identity.generation
-        or phase_of(recovery) is Phase.HEARING
-        or recovery.core.observing
-    ):
+    ahead = recovery.progress.outdone - recovery.core.identity.generation
+    if ahead < 0 or phase_of(recovery) is Phase.HEARING or recovery.core.observing:
+        return False
+    if ahead == 0 and doubt.is_checking(recovery, now):
         return False
     with recovery.core.state.transaction() as tx:
         identity = tx.set_identity(generation=recovery.progress.outdone + 1)

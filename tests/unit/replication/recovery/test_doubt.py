@@ -8,7 +8,7 @@ import pytest
 
 from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
-from syncer.errors import Fenced
+from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Millis, Region
 from syncer.replication.group.peers import ESTABLISHED_MS
 from syncer.replication.inbound.arrived import Arrived
@@ -35,13 +35,14 @@ def world() -> World:
     return world
 
 
-def accuse(world: World, teller: str = "west", now: int = T0, number: int = MUCH) -> None:
+def accuse(world: World, teller: str = "west", now: int = T0, number: int = MUCH, *, signed: bool = False) -> None:
     """A region says to have a change of this database that it never published."""
     beat = _beat({}).message
     assert isinstance(beat, Heartbeat)
     database = world.identity().database_id
     said = replace(beat, region=Region(teller), sender=f"{teller}-db", reached={database: number})
-    world.driver.consume([Arrived(message=said, position="1")], Millis(now))
+    speaker = Speaker(Region(teller), "key") if signed else None
+    world.driver.consume([Arrived(message=said, position="1", speaker=speaker)], Millis(now))
     world.driver.tick(Millis(now))
 
 
@@ -165,3 +166,99 @@ def test_after_a_rebuild_it_is_only_shown(world: World) -> None:
     accuse(world)
     assert not world.driver.in_doubt
     assert asked(world, T0) == []
+
+
+def claims(teller: str, generation: int = 1, database: str = "other") -> Arrived:
+    """A heartbeat by which another database of this region had a generation."""
+    beat = _beat({"east": (generation, database)}).message
+    assert isinstance(beat, Heartbeat)
+    return Arrived(message=replace(beat, region=Region(teller), sender=f"{teller}-db"), position="1")
+
+
+def told_by(database: str) -> Arrived:
+    """A change under this region's counter, which a database tells."""
+    return Arrived(message=replace(local("other", 1, 50), sender=database, sequence=1), position="2")
+
+
+def test_a_claim_of_the_generation_names_no_database_of_another_region(world: World) -> None:
+    """West tells changes of this region by its own database, as every member may: that proves nothing."""
+    world.driver.consume([claims("west", database="west-db"), told_by("west-db")], T0)
+    world.driver.tick(T0)
+    assert not world.driver.in_doubt
+    assert world.identity().database_id == "east-db"
+    world.driver.consume([claims("north", database="1@west"), told_by("1@west")], T0)
+    world.driver.tick(T0)
+    assert world.identity().database_id == "east-db"
+    assert world.identity().generation > 1, "a later generation does no harm"
+
+
+def test_two_members_that_know_the_generation_begin_a_rebuild_whoever_speaks_first(world: World) -> None:
+    """The generation is not left before the second one could say so, or after a crash the first one again."""
+    expects(world, "west", "north")
+    world.driver.consume([claims("west")], T0)
+    world.driver.tick(T0)
+    assert world.identity().generation == 1
+    world.driver.consume([claims("north")], Millis(T0 + 10_000))
+    with pytest.raises(Fenced):
+        world.driver.tick(Millis(T0 + 10_000))
+    assert world.identity().database_id != "east-db"
+
+
+def test_a_generation_in_doubt_is_left_when_it_was_not_proved(world: World) -> None:
+    world.driver.consume([claims("west")], T0)
+    world.driver.tick(Millis(T0 + CHECK_MS - 1))
+    assert world.identity().generation == 1
+    world.driver.tick(Millis(T0 + CHECK_MS))
+    assert (world.identity().generation, world.identity().database_id) == (2, "east-db")
+
+
+def test_a_change_that_would_prove_it_is_met_like_any_other_where_no_rebuild_begins(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise StateUnavailable("no room")
+
+    monkeypatch.setattr(parts_of(world.driver).core.state, "keep_copy", full)
+    world.driver.consume([claims("west")], T0)
+    world.driver.consume([told_by("other")], T0)
+    world.driver.tick(T0)
+    assert "region-id-in-use" not in parts_of(world.driver).telemetry.conditions
+    world.driver.consume([told_by("other")], T0)
+    assert world.identity().database_id == "east-db"
+    assert "region-id-in-use" in parts_of(world.driver).telemetry.conditions
+
+
+def test_a_daemon_that_only_observes_begins_nothing_and_asks_nobody(world: World) -> None:
+    parts_of(world.driver).core.observing = True
+    world.driver.consume([claims("west")], T0)
+    world.driver.consume([told_by("other")], T0)
+    world.driver.tick(T0)
+    assert world.identity().database_id == "east-db"
+    assert asked(world, T0) == []
+
+
+def test_a_member_that_has_a_key_and_does_not_sign_with_it_counts_for_nobody(world: World) -> None:
+    """Where keys are not required yet, whoever has the group's key can speak in the names of several members."""
+    expects(world, "west", "north")
+    parts_of(world.driver).group.keyring = ring("east", ["east", "west", "north"])
+    accuse(world)
+    accuse(world, "north")
+    assert world.identity().database_id == "east-db"
+    accuse(world, signed=True)
+    with pytest.raises(Fenced):
+        accuse(world, "north", signed=True)
+
+
+def test_what_is_shown_does_not_say_that_nothing_is_published_once_it_is(world: World) -> None:
+    accuse(world)
+    shown = parts_of(world.driver).telemetry.conditions
+    assert "nothing is published" in shown["database-doubted"]
+    world.driver.tick(Millis(T0 + CHECK_MS))
+    assert "nothing is published" not in shown["database-doubted"]
+
+
+def test_a_new_accuser_does_not_have_the_others_asked_again(world: World) -> None:
+    accuse(world)
+    assert asked(world, T0) == ["west"]
+    accuse(world, "north")
+    assert asked(world, T0) == ["north"]
