@@ -110,8 +110,9 @@ class Daemon:
     outdone_in: int | None = None
     keyring: Keyring = UNSIGNED
     spoken: bool = False
-    begun_on_hearsay: bool = False
     """Whether this process was active beyond the silence after a start: its open database is no old copy."""
+    begun_on_hearsay: bool = False
+    held_since_ms: Millis | None = None
 
     async def run(self) -> None:
         """Run until cancelled.
@@ -320,6 +321,7 @@ class Daemon:
             finally:
                 self.pumps = self.migrations = self.histories = self.audits = None
                 self.begun_on_hearsay |= driver.begun_on_hearsay
+                self.held_since_ms = driver.held_since_ms
                 self.spoken |= driver.holds_fence and not driver.starting
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
@@ -349,6 +351,7 @@ class Daemon:
                 # Two that have the role at once would take the region from one another for ever.
                 takes_over=self.outdone_in is None or self.outdone_in != self._turn_of_role,
                 begun_on_hearsay=self.begun_on_hearsay,
+                held_since_ms=self.held_since_ms,
                 may_be_old=may_be_old,
                 silence_ms=in_ms(self.config.silence),
                 mark_interval_ms=in_ms(self.config.limits.mark_interval),

@@ -28,6 +28,7 @@ class Equipment:
         warnings: Alarms that stand from the start, by code.
         takes_over: Whether this database may take the place of another one that the fence names.
         begun_on_hearsay: It has begun anew already by what came from others.
+        held_since_ms: Since when publications were held back for what others say of the database; ``None``: never.
         may_be_old: Whether this database can be an old copy, so that nothing is published before peers were heard.
         silence_ms: How long a region is silent until it counts as away.
         mark_interval_ms: At most one mark of the rollback counter is set in so long.
@@ -43,6 +44,7 @@ class Equipment:
     warnings: Mapping[str, str]
     takes_over: bool
     begun_on_hearsay: bool
+    held_since_ms: Millis | None
     may_be_old: bool
     silence_ms: int
     mark_interval_ms: int
@@ -102,6 +104,7 @@ class DriverStatus:
         self._telemetry.conditions.update(equipment.warnings)
         self._recovery.takes_over = equipment.takes_over
         self._recovery.begun_on_hearsay = equipment.begun_on_hearsay
+        self._recovery.doubts.held_since_ms = equipment.held_since_ms
         self._recovery.speak_ms = equipment.speak_ms
         self._core.place, self._core.peculiar = equipment.place, equipment.peculiar
         if not equipment.may_be_old:
@@ -144,6 +147,11 @@ class DriverStatus:
     def begun_on_hearsay(self) -> bool:
         """Whether the database has begun anew by what came from others."""
         return self._recovery.begun_on_hearsay
+
+    @property
+    def held_since_ms(self) -> Millis | None:
+        """Since when nothing was published for what others say of the database, over or not: that happens once."""
+        return self._recovery.doubts.held_since_ms
 
     # -- a lost database
 

@@ -257,6 +257,16 @@ def test_what_is_shown_does_not_say_that_nothing_is_published_once_it_is(world: 
     assert "nothing is published" not in shown["database-doubted"]
 
 
+def test_the_next_driver_of_a_daemon_does_not_hold_back_again(world: World) -> None:
+    accuse(world)
+    since = world.driver.held_since_ms
+    world.active()
+    parts_of(world.driver).recovery.doubts.held_since_ms = since  # as the daemon tells its next driver
+    accuse(world, now=T0 + CHECK_MS)
+    assert not world.driver.in_doubt
+    assert asked(world, T0 + CHECK_MS) == ["west"]
+
+
 def test_a_new_accuser_does_not_have_the_others_asked_again(world: World) -> None:
     accuse(world)
     assert asked(world, T0) == ["west"]
