@@ -142,12 +142,19 @@ class Keyring:
         try:
             if own is not None:
                 properties[PROOF] = own.signature(_signed_by_region(message.payload, properties))
-            if self._signer is not None:
-                mac = self._signer.mac(_signed(_DOMAIN, message.payload, properties))
-                properties[SIGNATURE] = f"{_VERSION}:{self._signer.id}:{mac}"
+            return self.countersign(Outgoing(message.payload, properties))
         except UnicodeEncodeError as exc:
             raise PayloadInvalid("a property of the message is not UTF-8") from exc
-        return Outgoing(message.payload, properties)
+
+    def countersign(self, message: Outgoing) -> Outgoing:
+        """The message with the group's signature of now: as another region has sent it, it may be of a former key.
+
+        The signature of the region that has made it stays as it is.
+        """
+        if self._signer is None:
+            return message
+        mac = self._signer.mac(_signed(_DOMAIN, message.payload, message.properties))
+        return Outgoing(message.payload, {**message.properties, SIGNATURE: f"{_VERSION}:{self._signer.id}:{mac}"})
 
     def check(self, payload: bytes, properties: Mapping[str, str]) -> Speaker | None:
         """Refuse a message of ours that no member of the group has made.

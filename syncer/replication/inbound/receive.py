@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from syncer.bus.contract import Outgoing
 from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.messages import (
     LEFT,
@@ -153,7 +154,8 @@ def _fold_new(inbound: Inbound, unit: UnitOfWork, tx: Transaction, changes: Sequ
             continue
         if _fold(inbound, unit, tx, shelves, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
-            originals.note(inbound.recovery, tx, event, item.payload, item.properties)
+            sent = Outgoing(item.payload, item.properties)
+            originals.note(inbound.recovery, tx, event, sent, item.speaker, unit.now)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:

@@ -2,19 +2,23 @@
 
 A region whose database was put back asks for it: nobody else can make what it has signed itself. It is kept in the row
 of the peer with the next heartbeat. Whoever dies between a change and that heartbeat has the one before.
+
+One that the region's key has signed is not replaced by one that it has not, whatever its number is. All together take
+bounded room; what regions have sent that are there for less than an hour gives way.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from typing import Any, Final
 
 from syncer.bus.contract import Outgoing
+from syncer.bus.trust.region_keys import Speaker
 from syncer.bus.wire.codec import PREFIX, encode
 from syncer.bus.wire.messages import Control
-from syncer.model import MetadataChangeEvent, Millis
+from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replacing import replace
+from syncer.replication.recovery import doubt
 from syncer.replication.recovery.part import Recovery
 from syncer.replication.recovery.progress import Original, Originals
 from syncer.state.contract.peers import PeerRow
@@ -27,7 +31,7 @@ KEPT: Final = 2
 KEPT_BYTES: Final = 16 * 1024
 """A change that takes more room is not kept; the one before it proves as much."""
 ALL_BYTES: Final = 8 * 1024 * 1024
-"""What the changes of all regions may take, but for those of `peers.expected`: whoever comes later has none kept."""
+"""What the changes of all regions may take, but for those of `peers.expected`."""
 PAUSE_MS: Final = 2_000
 """A region is answered no more often than this."""
 
@@ -42,26 +46,44 @@ def _known(recovery: Recovery, tx: Transaction) -> Originals:
 
 
 def note(
-    recovery: Recovery, tx: Transaction, event: MetadataChangeEvent, payload: bytes, properties: Mapping[str, str]
+    recovery: Recovery,
+    tx: Transaction,
+    event: MetadataChangeEvent,
+    sent: Outgoing,
+    speaker: Speaker | None,
+    now: Millis,
 ) -> None:
-    """Keep a change of a member as it came, if none of a higher number is kept of that database."""
+    """Keep a change of a member as it came, if none is kept of that database that proves more."""
     region = recovery.group.peers.region_of(event.sender)
     if region is None:
         return
-    known = _known(recovery, tx)
+    known, has_key = _known(recovery, tx), region in recovery.group.keyring.regions.halves
     before = known.of.get(region, {}).get(event.sender)
-    if before is not None and before.sequence >= event.sequence:
+    signed = has_key and speaker is not None and speaker.region == region
+    if before is not None and (has_key and before.signed, before.sequence) >= (signed, event.sequence):
         return
-    message = Outgoing(payload, properties) if payload else encode(event)
+    message = sent if sent.payload else encode(event)
     ours = {name: text for name, text in message.properties.items() if name.startswith(PREFIX)}
-    original = Original(event.sequence, Outgoing(message.payload, ours))
-    if original.size > KEPT_BYTES or (region not in recovery.group.expected and known.size + original.size > ALL_BYTES):
+    original = Original(event.sequence, Outgoing(message.payload, ours), signed)
+    more = original.size - (before.size if before is not None else 0)
+    if original.size > KEPT_BYTES or not _has_room(recovery, known, region, more, now):
         return
     several = known.of.setdefault(region, {})
-    known.size += original.size - (several.pop(event.sender).size if before is not None else 0)
+    several.pop(event.sender, None)
     several[event.sender] = original
+    known.size += more
     while len(several) > KEPT:
         known.size -= several.pop(next(iter(several))).size
+
+
+def _has_room(recovery: Recovery, known: Originals, region: Region, more: int, now: Millis) -> bool:
+    """Whether a region may have so much more kept; regions that are there for less than an hour make room for it."""
+    if region in recovery.group.expected or known.size + more <= ALL_BYTES:
+        return True
+    passing = [each for each in known.of if each != region and not doubt.is_established(recovery, each, now)]
+    while passing and known.size + more > ALL_BYTES:
+        known.size -= sum(each.size for each in known.of.pop(passing.pop(0)).values())
+    return known.size + more <= ALL_BYTES
 
 
 def remembered(recovery: Recovery, tx: Transaction, row: PeerRow) -> PeerRow:
@@ -70,7 +92,12 @@ def remembered(recovery: Recovery, tx: Transaction, row: PeerRow) -> PeerRow:
     if not several:
         return row
     kept = {
-        database: [each.sequence, base64.b64encode(each.message.payload).decode(), dict(each.message.properties)]
+        database: [
+            each.sequence,
+            base64.b64encode(each.message.payload).decode(),
+            dict(each.message.properties),
+            each.signed,
+        ]
         for database, each in several.items()
     }
     return replace(row, document={**row.document, OF_ROW: kept})
@@ -80,8 +107,8 @@ def _kept(document: object) -> dict[str, Original]:
     """What a row holds."""
     found: Any = document or {}
     return {
-        database: Original(sequence, Outgoing(base64.b64decode(payload), properties))
-        for database, (sequence, payload, properties) in found.items()
+        database: Original(sequence, Outgoing(base64.b64decode(payload), properties), signed)
+        for database, (sequence, payload, properties, signed) in found.items()
     }
 
 

@@ -146,10 +146,17 @@ class Doubts:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A change as it came: its number, and the message."""
+    """A change as it came.
+
+    Args:
+        sequence: Its number.
+        message: The message.
+        signed: The key of its author's region has signed it.
+    """
 
     sequence: int
     message: Outgoing
+    signed: bool = False
 
     @property
     def size(self) -> int:

@@ -41,8 +41,9 @@ class BusPumps:
         self._controls: list[Control] = []
 
     def _sealed(self, message: Said | Outgoing) -> Outgoing:
-        """A message with its signatures; one that a peer has sent and signed is published again as it is."""
-        return message if isinstance(message, Outgoing) else sealed(message, self._around.driver.keyring)
+        """A message with its signatures; one that a peer has sent keeps that of the peer's region."""
+        keyring = self._around.driver.keyring
+        return keyring.countersign(message) if isinstance(message, Outgoing) else sealed(message, keyring)
 
     async def publisher(self) -> None:
         """Publish what the outbox holds; what the bus can never take goes to the quarantine."""

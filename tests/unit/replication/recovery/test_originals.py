@@ -8,18 +8,22 @@ import pytest
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.trust.signing import sealed, unseal
-from syncer.bus.wire.messages import Control, ControlAction
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
 from syncer.conflict.register import Register
+from syncer.errors import SignatureInvalid
 from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.replication.group.peers import ESTABLISHED_MS
 from syncer.replication.inbound.arrived import Arrived, arrived_of
 from syncer.replication.local.observe import state_event
 from syncer.replication.recovery import originals
+from syncer.replication.recovery.progress import Originals
 from tests.support.parts import parts_of
 from tests.support.region_keys import ring
 from tests.unit.replication.antientropy.test_protocol import T0, path_of, value_of, version
 from tests.unit.replication.recovery.test_rollback_detection import World, _beat
 
 NAMES = ["east", "west"]
+NORTH = Region("north")
 
 
 @pytest.fixture
@@ -86,15 +90,78 @@ def test_it_is_kept_over_a_restart_with_the_next_heartbeat(world: World) -> None
     assert [number_of(each) for each in asks(world, 1)] == [2]
 
 
-def test_room_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def kept(world: World) -> Originals:
+    """West's first change is kept."""
     world.driver.consume([told(1)], T0)
-    kept = parts_of(world.driver).recovery.originals
-    assert kept is not None
-    size = kept.size
-    monkeypatch.setattr(originals, "KEPT_BYTES", size - 1)
+    found = parts_of(world.driver).recovery.originals
+    assert found is not None
+    return found
+
+
+def numbers(kept: Originals, region: str = "west") -> list[int]:
+    return [each.sequence for each in kept.of.get(Region(region), {}).values()]
+
+
+def test_a_large_change_is_not_kept(world: World, kept: Originals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(originals, "KEPT_BYTES", kept.size - 1)
     world.driver.consume([told(2)], T0)
-    monkeypatch.setattr(originals, "KEPT_BYTES", size + 100)
-    monkeypatch.setattr(originals, "ALL_BYTES", size + 1)
-    world.driver.consume([told(3)], T0)
-    assert [each.sequence for each in kept.of[Region("west")].values()] == [1]
-    assert kept.size == size
+    assert numbers(kept) == [1]
+
+
+def fill(world: World, kept: Originals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """North has as much kept as there is room."""
+    beat = _beat({}).message
+    assert isinstance(beat, Heartbeat)
+    world.driver.consume([Arrived(message=replace(beat, region=NORTH, sender="north-db"), position="1")], T0)
+    event = told(1, "3").message
+    assert isinstance(event, MetadataChangeEvent)
+    world.driver.consume([Arrived(message=replace(event, sender="north-db"), position="2")], T0)
+    monkeypatch.setattr(originals, "ALL_BYTES", kept.size + 100)  # less than one takes
+
+
+def test_a_later_change_takes_the_room_of_the_former_one(
+    world: World, kept: Originals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(world, kept, monkeypatch)
+    world.driver.consume([told(2)], T0)
+    assert (numbers(kept), numbers(kept, "north")) == ([2], [1])
+
+
+def test_who_came_an_hour_ago_makes_no_room_and_who_came_later_does(
+    world: World, kept: Originals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(world, kept, monkeypatch)
+    beat, event, later = _beat({}).message, told(1, "4").message, Millis(T0 + ESTABLISHED_MS)
+    assert isinstance(beat, Heartbeat)
+    assert isinstance(event, MetadataChangeEvent)
+    peers = parts_of(world.driver).group.peers
+    peers.on_heartbeat(replace(beat, sender="west-new"), later)
+    world.driver.consume([Arrived(message=replace(event, sender="west-new"), position="3")], later)
+    assert (numbers(kept), numbers(kept, "north")) == ([1], [1])
+    peers._peers[NORTH].since_ms = Millis(T0 + 1)
+    world.driver.consume([Arrived(message=replace(event, sender="west-new", sequence=2), position="4")], later)
+    assert (numbers(kept), numbers(kept, "north")) == ([1, 2], [])
+    assert kept.size == sum(each.size for several in kept.of.values() for each in several.values())
+
+
+def test_what_the_key_of_its_region_has_signed_does_not_give_way_to_what_it_has_not(world: World) -> None:
+    """Where keys are not required yet, a member can send an unsigned change in the name of another one."""
+    parts_of(world.driver).group.keyring = ring("east", NAMES)
+    world.driver.consume([told(2)], T0)
+    forged = told(2**50, "2")
+    world.driver.consume([replace(forged, speaker=None)], T0)
+    assert [number_of(each) for each in asks(world, 1)] == [2]
+
+
+def test_what_is_sent_back_is_signed_with_the_key_that_the_group_has_by_then(world: World) -> None:
+    event = told(2).message
+    assert isinstance(event, MetadataChangeEvent)
+    former, present = ring(group=["former"]), ring(group=["present"])
+    sent = sealed(event, former)
+    world.driver.consume([arrived_of(sent.payload, sent.properties, "1", former)], T0)
+    (again,) = asks(world, 1)
+    with pytest.raises(SignatureInvalid):
+        unseal(again.payload, again.properties, present)
+    countersigned = present.countersign(again)
+    assert unseal(countersigned.payload, countersigned.properties, present).message == event
