@@ -23,6 +23,7 @@ from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, path_of, tenant
 from tests.support.group_keys import keyring, signing
+from tests.support.region_keys import ring, tables
 
 LIAR: Final = "e" * 32
 SILENCE: Final = {"silence": "5s"}
@@ -191,6 +192,92 @@ async def test_one_that_says_that_a_database_is_old_has_nothing_rebuilt(
         await agree(east, west, "after")
         assert database_of(east) == former
         assert not east.database.with_name(east.database.name + ".given-up").exists()
+
+
+def with_keys(folder: Path, name: str, **peers: object) -> dict[str, Any]:
+    """The tables of a region of a pair in which each has a key of its own, and has to sign with it."""
+    made = tables(folder, name, {"east": ["east"], "west": ["west"]}, required=True)
+    return {**made, "peers": {**made["peers"], **SILENCE, **peers}}
+
+
+async def test_a_member_that_proves_who_it_is_and_lies_again_and_again_holds_a_pair_once(
+    make_site: MakeSite, bus_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody is expected by name, the word of one is the word of one, with a key of its own too."""
+    monkeypatch.setattr(doubt, "CHECK_MS", 3_000)
+    east, west = (make_site(name, **with_keys(tmp_path, name)) for name in ("east", "west"))
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        former = database_of(east)
+
+        async def lie() -> None:
+            said = heartbeat("west", sender=database_of(west), reached={former: 2**50})
+            await liar.say(ring("west").sign(encode(said)))
+
+        await lie()
+        await until(partial(_shows, east, "database-doubted", "nothing is published"), "it holds back")
+        await agree(east, west, "after")
+        for number in range(3):
+            await lie()
+            await agree(east, west, f"after-{number}")
+            assert not _shows(east, "database-doubted", "nothing is published"), "it holds back once"
+        assert database_of(east) == former
+
+
+async def test_a_member_that_is_expected_and_proves_who_it_is_has_a_database_rebuilt_once(
+    make_site: MakeSite, bus_file: Path, tmp_path: Path
+) -> None:
+    """Its word counts as that of two. Nothing is lost if it lies, and its next lie is only shown."""
+    east = make_site("east", **with_keys(tmp_path, "east", expected=["west"]))
+    west = make_site("west", **with_keys(tmp_path, "west", expected=["east"]))
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        former = database_of(east)
+
+        async def lie() -> None:
+            said = heartbeat("west", sender=database_of(west), reached={database_of(east): 2**50})
+            await liar.say(ring("west").sign(encode(said)))
+
+        await lie()
+        await until(lambda: database_of(east) != former, "it begins anew")
+        await agree(east, west, "after")
+        later = database_of(east)
+        await lie()
+        await until(partial(_shows, east, "database-doubted", "does not do so again"), "it is shown")
+        await agree(east, west, "at last")
+        assert database_of(east) == later
+
+
+async def test_two_members_that_lie_together_have_a_database_rebuilt_once(
+    mouth: Keyring, make_site: MakeSite, bus_file: Path, tmp_path: Path
+) -> None:
+    """One of them tells nothing: the rebuild waits for it until an operator excuses it; nothing is lost."""
+    signed: dict[str, Any] = {} if mouth is UNSIGNED else {"signing": signing(tmp_path, "ours")}
+    east, west = (
+        make_site(name, peers={**SILENCE, "expected": [other, "liar"]}, **signed)
+        for name, other in (("east", "west"), ("west", "east"))
+    )
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        former = database_of(east)
+
+        async def lie() -> None:
+            for region, sender in (("west", database_of(west)), ("liar", LIAR)):
+                said = heartbeat(region, sender=sender, reached={database_of(east): 2**50})
+                await liar.say(mouth.sign(encode(said)))
+
+        await lie()
+        await until(lambda: database_of(east) != former, "it begins anew")
+        assert (await east.do("rebuild", without="liar")).state is OperationState.DONE
+        await agree(east, west, "after")
+        later = database_of(east)
+        await lie()
+        await until(partial(_shows, east, "database-doubted", "does not do so again"), "it is shown")
+        await agree(east, west, "at last")
+        assert database_of(east) == later
 
 
 async def test_a_database_that_meets_a_forged_change_of_its_own_loses_nothing_and_begins_anew_once(

@@ -106,6 +106,26 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         who=EVERYBODY,
     ),
     Attack(
+        name="the generation of a living database, again and again",
+        topic=Topic.HEARSAY,
+        what="Heartbeats say, three times, that another database had the generation that east's has.",
+        does=lambda s: s.say_all(
+            s.beat(generations={"east": (s.east.identity.generation, "e" * 32)}) for _ in range(3)
+        ),
+        sees=lambda s: s.told("database-doubted"),
+        apart=True,
+        remains="In a pair nothing is published for a minute, once a start; then east takes another generation.",
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="the generation of a living database, by another region's",
+        topic=Topic.HEARSAY,
+        what="A heartbeat says that west's database, which tells changes of east's too, had east's generation.",
+        does=lambda s: s.say(s.beat(generations={"east": (s.east.identity.generation, s.database("west"))})),
+        apart=True,
+        who=EVERYBODY,
+    ),
+    Attack(
         name="a change that was never made",
         topic=Topic.HEARSAY,
         what="A change in east's name, by east's own database, with number 2^50.",
