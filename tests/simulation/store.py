@@ -300,7 +300,7 @@ class SimStore:
 
     def copy(self) -> StoreCopy:
         """Make a backup."""
-        return StoreCopy(self.nodes, dict(self.absent), self._transactions)
+        return StoreCopy(dict(self.nodes), dict(self.absent), self._transactions)
 
     def put_back(self, copy: StoreCopy) -> None:
         """Everything is as it was, revisions too; whoever watches has missed that."""
