@@ -32,6 +32,7 @@ KEPT_BYTES: Final = 16 * 1024
 """A change that takes more room is not kept; the one before it proves as much."""
 ALL_BYTES: Final = 8 * 1024 * 1024
 """What the changes of all regions may take, but for those of `peers.expected`."""
+_PARTS: Final = 4
 PAUSE_MS: Final = 2_000
 """A region is answered no more often than this."""
 
@@ -104,11 +105,13 @@ def remembered(recovery: Recovery, tx: Transaction, row: PeerRow) -> PeerRow:
 
 
 def _kept(document: object) -> dict[str, Original]:
-    """What a row holds."""
+    """What a row holds; nothing of what another version has kept in another form."""
     found: Any = document or {}
     return {
         database: Original(sequence, Outgoing(base64.b64decode(payload), properties), signed)
-        for database, (sequence, payload, properties, signed) in found.items()
+        for database, kept in found.items()
+        if len(kept) == _PARTS
+        for sequence, payload, properties, signed in [kept]
     }
 
 

@@ -90,6 +90,16 @@ def test_it_is_kept_over_a_restart_with_the_next_heartbeat(world: World) -> None
     assert [number_of(each) for each in asks(world, 1)] == [2]
 
 
+def test_what_another_version_has_kept_in_another_form_is_not_there(world: World) -> None:
+    world.driver.consume([told(2)], T0)
+    world.driver.consume([_beat({})], T0)
+    row = world.database.peers[Region("west")]
+    kept = {"west-db": [2, "", {}]}
+    world.database.peers[Region("west")] = replace(row, document={**row.document, "originals": kept})
+    world.active()
+    assert asks(world, 1) == []
+
+
 @pytest.fixture
 def kept(world: World) -> Originals:
     """West's first change is kept."""
