@@ -29,6 +29,7 @@ FAULTS: Final = {
     "asleep": "a daemon sleeps while another one takes over, and wakes up beside it",
     "wipe": "a region loses its database, or gets an old copy back",
     "restore": "a store is put back from a backup",
+    "both": "a database and its store come back as they were at one moment",
     "part": "a region leaves the group, or is lost for good",
     "join": "a new region joins, on an empty store or on that of one that is gone",
     "mislaid": "a message about a lost database is lost",

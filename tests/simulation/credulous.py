@@ -245,11 +245,6 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
         lambda: [(rebuild, "_is_anothers", lambda *_: False)],
     ),
     (
-        "a database goes on as an old copy",
-        "an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept",
-        lambda: [(originals, "take_asked", lambda *_: None)],
-    ),
-    (
         "a database speaks for whoever says so",
         "nobody_leaves_by_the_database_of_another_region",
         lambda: [(admission, "misused", lambda *_: None)],
@@ -411,5 +406,11 @@ DRAWN: Final[tuple[tuple[str, tuple[str, ...], Callable[[], Patches]], ...]] = (
     ("the word of one begins a rebuild", ("liar-accusing",), lambda: [(doubt, "ENOUGH", 0)]),
     ("a doubt is never over", ("liar-accusing",), lambda: [(doubt, "look_again", lambda *_: None)]),
     ("each accuser holds a pair anew", ("liar-accusing",), _each_accuser_holds_a_pair_anew),
+    ("a database goes on as an old copy", ("wiped-both",), lambda: [(originals, "take_asked", lambda *_: None)]),
+    (
+        "an old copy has seen what it lacks",
+        ("wiped-both",),
+        lambda: [(rebuild, "_counted_anew", lambda _, event: event)],
+    ),
 )
-"""What chance finds where a liar says above all that databases are old copies: name, modes, patches."""
+"""What chance finds where a liar says that databases are old copies, or where some are: name, modes, patches."""

@@ -37,6 +37,7 @@ class Mode:
         pause: Chance that a region is paused or resumed.
         wipe: Chance that a region loses its database, or gets an old copy of it back.
         restore: Chance that a store is backed up, and that a backup of it is put back.
+        both: Chance that a region's database and store are copied at one moment, and that both copies come back.
         together: Chance that this happens although another region has not got over its own loss.
         mislay: Chance that a message about a lost database is lost itself.
         found: Chance that a path exists before the first daemon starts.
@@ -96,6 +97,7 @@ class Mode:
     pause: float = 0.0
     wipe: float = 0.0
     restore: float = 0.0
+    both: float = 0.0
     together: float = 0.0
     mislay: float = 0.0
     found: float = 0.1
@@ -330,6 +332,9 @@ MODES: Final[dict[str, Mode]] = {
         replace(_CALM, name="guards", limits=NARROW, paths=7, actions=(100, 220), outside=0.15, gap=0.02, crash=0.01),
         replace(_CALM, name="aba", kinds=(StoreKind.ZOOKEEPER_ABA, StoreKind.ETCD), gap=0.02, crash=0.01),
         replace(_CALM, name="wiped", wipe=0.02, crash=0.01, mislay=0.1, reorder=1, paths=3, compares=True),
+        replace(
+            _CALM, name="wiped-both", both=0.03, crash=0.01, mislay=0.1, reorder=1, paths=3, regions=(2,), compares=True
+        ),
         replace(
             _CALM,
             name="wiped-storm",

@@ -343,6 +343,32 @@ def test_an_old_copy_of_a_database_is_proved_by_what_its_peer_has_kept() -> None
     w.holds(P, X)
 
 
+def test_what_is_written_beside_an_old_copy_has_not_seen_what_it_lacks() -> None:
+    """Both the change that the copy lacks and the one that was made beside it are kept."""
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(BEGIN_MS)
+    b = w.sites[Region("b")]
+    copy, store = b.disk.backup(), b.store.copy()
+    w.write("b", P, X)
+    w.deliver("a", w.tell("b"))
+    w.apply("a")
+    w.beat("b", "a")
+    w.drain(b)  # its own messages do not come again
+    w.wipe(b, copy)
+    b.store.put_back(store)
+    w.at(BEGIN_MS + BEAT_MS)
+    w.start("b")
+    w.drain(b)
+    w.write("b", P, Y)
+    w.learn("b")
+    w.settle()
+    assert "the bus has event" in (b.disk.tables.identity.rebuild or "")
+    w.holds(P, Y)
+    kept = w.sites[Region("a")].disk.tables.conflicts.values()
+    assert [row.value for row in kept] == [w.value(P, X)]
+
+
 def test_an_old_copy_from_before_its_peer_was_heard_is_filled_by_it() -> None:
     """The peer is first heard when it says so: nobody waits for it, and it tells all the same."""
     w = Script(ETCD, ETCD)

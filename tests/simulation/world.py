@@ -156,6 +156,8 @@ class Site:
     network: list[Request] = field(default_factory=list)
     copies: list[Tables] = field(default_factory=list)
     backups: list[StoreCopy] = field(default_factory=list)
+    pairs: list[tuple[Tables, StoreCopy]] = field(default_factory=list)
+    """The database and the store as they were at one moment."""
     outdated: str = ""
     """The database whose store was put back: it may stamp nothing any more."""
     beside: str = ""
@@ -621,6 +623,8 @@ class World:
             (mode.wipe, "copy"),
             (mode.restore, "back up"),
             (mode.restore, "restore"),
+            (mode.both, "both back up"),
+            (mode.both, "both"),
             (mode.part, "part"),
             (mode.join, "join"),
             (mode.versions, "versions"),
@@ -667,6 +671,11 @@ class World:
                 site.copies.append(site.disk.backup())
             case "back up":
                 site.backups.append(site.store.copy())
+            case "both back up" if site.daemons:
+                self.drain(site)  # what waits to be read would be taken for a change of later
+                site.pairs.append((site.disk.backup(), site.store.copy()))
+            case "both" if site.pairs and self._others_are_whole(site):
+                self.bring_back(site, *rng.choice(site.pairs))
             case "restore" if site.backups and self._others_are_whole(site):
                 return self.put_back(site, rng.choice(site.backups[-3:]))
             case "pause":
@@ -881,6 +890,16 @@ class World:
             site.disk.set_facts(generation=site.disk.born())
         self.referee.loses(site)
         self.story.tell(site.region, "loses its database", None, "an old copy comes back" if copy else "")
+
+    def bring_back(self, site: Site, copy: Tables, store: StoreCopy) -> None:
+        """A region's database and its store come back as of one moment: nothing in the store shows it."""
+        for request in list(site.network):
+            site.comes_too_late(request)
+        if self.rng.random() < 0.5:
+            self.drain(site)  # its own messages do not come again
+        self.wipe(site, copy)
+        site.store.put_back(store)
+        self.story.tell(site.region, "its store comes back with it")
 
     def put_back(self, site: Site, copy: StoreCopy) -> bool:
         """A region's store is put back from a backup; ``False``: nothing that is marked has happened since.

@@ -354,7 +354,9 @@ def _take_back(recovery: Recovery, kept: Rebuild, now: Millis) -> bool:
     it. So where the group knows something of the path that has not seen the change, it is new to the group, or was
     greater at a time when it had lost already: it is folded here and told like any other. Where the group knows nothing
     of the path, what stands in the store becomes a baseline by the scan that follows, and what does not was deleted.
-    So does every baseline. What was counted under a generation that another database had too is counted anew.
+    So does every baseline. All of this region's own is counted anew: by its former counter it would claim to have seen
+    what a database has published after this copy of it was made, or what another one has counted alike. Then at most
+    a loser is kept that need not be.
     """
     with recovery.core.state.transaction() as tx:
         carried = tx.carried(CARRIED_AT_ONCE)
@@ -363,14 +365,17 @@ def _take_back(recovery: Recovery, kept: Rebuild, now: Millis) -> bool:
         unit, events = recovery.units.begin(tx, now), list[MetadataChangeEvent]()
         unit.load(tuple({event.path for event in carried.values()}))
         for former in carried.values():
-            anew = kept.ambiguous and former.stamp.region == recovery.core.identity.region
-            event = _counted_anew(recovery, former) if anew else former
+            own = former.stamp.region == recovery.core.identity.region
+            event = _counted_anew(recovery, former) if own else former
             known = unit[event.path].known
             if known is None or event.stamp.is_baseline or not recovery.core.scope.direction(event.path).publishes:
                 continue
-            if _includes(known, event):
+            if _includes(known, event if kept.ambiguous else former):
                 continue
-            unit.take(recovery.core.replica.fold(unit[event.path], event, now, released=True))
+            register = unit[event.path]
+            if own:  # this database gives the time out
+                register = register.dated(event.stamp.updated_at_ms)
+            unit.take(recovery.core.replica.fold(register, event, now, released=True))
             events.append(event)
         unit.store()
         publishing.enqueue(recovery.core.scope, tx, events)
