@@ -11,14 +11,17 @@ from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.scalable_answers import FIRST, ScalableTold, ask_scalable, summed
 from syncer.admin.scalable_topics import ScalableCount
 from syncer.admin.version_probe import BrokersTold
+from syncer.conflict.deletes.collected import BrokerCollection, CollectionTold
 from syncer.conflict.fields.table import parse_version
 from syncer.conflict.guards import Topics
-from syncer.errors import SyncerError
+from syncer.errors import AdminError, SyncerError
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import DOMAINS, Resource, classify
 
 _SHOWN_CHARS: Final = 40
 _IN_BROKERS: Final = "non-persistent"
+_REFUSED: Final = frozenset({401, 403, 404, 405})
+"""Answers that stay as they are until somebody changes a right, or what stands before the brokers."""
 _NOT_SERVED: Final = ("Namespace missing local cluster name", "Namespace does not have any clusters configured")
 """How a broker begins to say that it serves nothing of a namespace: no list of clusters names its own.
 
@@ -90,6 +93,29 @@ class ClustersProbe:
         if nonsense:
             return BrokersTold(versions=told, trouble=f"not a version of Pulsar: {', '.join(sorted(nonsense)[:3])}")
         return BrokersTold(versions=told, trouble="" if told else "the clusters list no broker")
+
+    async def collection(self) -> CollectionTold:
+        """Ask every broker that the clusters list for its settings; one that does not answer keeps no other back."""
+        told: dict[str, BrokerCollection] = {}
+        troubles: list[SyncerError] = []
+        for cluster in self._clusters or ("",):
+            try:
+                client = self._first if len(self._clusters) <= 1 else await self._client(cluster)
+                if client is None:
+                    raise AdminError(f"no admin API is declared for cluster {cluster}")
+                brokers = await client.brokers(cluster)
+            except SyncerError as exc:
+                troubles.append(exc)
+                continue
+            for broker in brokers:
+                try:
+                    told[broker] = BrokerCollection.of(await client.at(broker).configuration())
+                except SyncerError as exc:
+                    troubles.append(exc)
+        if not troubles:
+            return CollectionTold(brokers=told, trouble="" if told else "the clusters list no broker")
+        refused = all(isinstance(each, AdminRefused) and each.status in _REFUSED for each in troubles)
+        return CollectionTold(brokers=told, trouble=troubles[0].message, refused=refused)
 
     async def scalable(self) -> ScalableTold:
         """Count the scalable topics of every cluster; those whose brokers are all too old for them have none."""

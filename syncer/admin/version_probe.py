@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from syncer.admin.scalable_answers import ScalableTold
+from syncer.conflict.deletes.collected import CollectionTold
 from syncer.conflict.fields.table import BrokerVersion, parse_version
 
 _NOBODY: Final = "no [admin] is configured"
@@ -48,7 +49,7 @@ class BrokersTold:
 
 
 class VersionProbe(Protocol):
-    """Tells which versions the brokers of a region have, and how many scalable topics."""
+    """Tells which versions the brokers of a region have, what they collect, and how many scalable topics there are."""
 
     @property
     def asks(self) -> bool:
@@ -57,6 +58,10 @@ class VersionProbe(Protocol):
 
     async def versions(self) -> BrokersTold:
         """Ask every broker that is listed now; what cannot be asked is told as trouble, never as an exception."""
+        ...
+
+    async def collection(self) -> CollectionTold:
+        """Ask every broker that is listed now whether it deletes declarations of unused topics; never an exception."""
         ...
 
     async def scalable(self) -> ScalableTold:
@@ -72,6 +77,10 @@ class NobodyToAsk:
     async def versions(self) -> BrokersTold:
         """Say why."""
         return BrokersTold(trouble=_NOBODY)
+
+    async def collection(self) -> CollectionTold:
+        """Say why."""
+        return CollectionTold(trouble=_NOBODY, refused=True)
 
     async def scalable(self) -> ScalableTold:
         """Say why."""

@@ -12,12 +12,16 @@ import pytest
 from syncer.admin.client import AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.admin.version_probe import BrokersTold, NobodyToAsk
+from syncer.conflict.deletes.collected import BrokerCollection, CollectionTold
 from syncer.conflict.fields.table import parse_version
 from tests.support.admin_server import Asked, serving
 
 pytestmark = pytest.mark.anyio
 
 ASKED_VERSION = "/admin/v2/brokers/version"
+ASKED_SETTINGS = "/admin/v2/brokers/configuration/runtime"
+DELETES = "brokerDeleteInactivePartitionedTopicMetadataEnabled"
+ON = BrokerCollection(deletes_declarations=True)
 
 
 @dataclass
@@ -29,12 +33,17 @@ class PulsarCluster:
     declared: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     version: str = '"4.2.4"'
     refused: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    withheld: int = 0
+    """Status in the place of the settings."""
     asked: list[str] = field(default_factory=list)
 
     def answer(self, asked: Asked) -> tuple[int, str]:
         self.asked.append(asked.path)
         if asked.path == ASKED_VERSION:
             return (self.refused, "no") if self.refused else (200, self.version)
+        if asked.path == ASKED_SETTINGS:
+            return (self.withheld, "no") if self.withheld else (200, json.dumps(self.settings))
         if asked.path == "/admin/v2/clusters":
             return 200, json.dumps(sorted(self.declared))
         what, _, name = asked.path.removeprefix("/admin/v2/").partition("/")
@@ -56,6 +65,11 @@ async def told_by(url: str, *clusters: str) -> BrokersTold:
     async with ClustersProbe(AdminSettings.model_validate({"url": url}), clusters) as probe:
         assert probe.asks
         return await probe.versions()
+
+
+async def collection_by(url: str, *clusters: str) -> CollectionTold:
+    async with ClustersProbe(AdminSettings.model_validate({"url": url}), clusters) as probe:
+        return await probe.collection()
 
 
 async def test_every_broker_that_is_listed_is_asked_and_the_oldest_counts() -> None:
@@ -147,6 +161,46 @@ async def test_without_a_configured_cluster_the_one_that_is_asked_counts_and_no_
         cluster.declared = {"standalone": {}, "elsewhere": {}}
         told = await told_by(url)
     assert told.oldest == parse_version("4.2.4")
+
+
+async def test_every_broker_is_asked_for_its_settings() -> None:
+    first, second = PulsarCluster(), PulsarCluster(settings={DELETES: "true"})
+    with standing(first) as one, standing(second) as other:
+        first.brokers = {"blue": [address(one), address(other)]}
+        told = await collection_by(one, "blue")
+    assert told == CollectionTold(brokers={address(one): BrokerCollection(), address(other): ON})
+    assert told.deleting == (address(other),)
+
+
+@pytest.mark.parametrize(("withheld", "refused"), [(401, True), (403, True), (404, True), (400, False), (500, False)])
+async def test_a_broker_that_withholds_its_settings_keeps_no_other_back(withheld: int, *, refused: bool) -> None:
+    first, second = PulsarCluster(withheld=withheld), PulsarCluster(settings={DELETES: "true"})
+    with standing(first) as one, standing(second) as other:
+        first.brokers = {"blue": [address(one), address(other)]}
+        told = await collection_by(one, "blue")
+    assert told.brokers == {address(other): ON}
+    assert (bool(told.trouble), told.refused) == (True, refused)
+
+
+async def test_a_cluster_without_an_address_keeps_no_other_back() -> None:
+    cluster = PulsarCluster(settings={DELETES: "true"})
+    with standing(cluster) as url:
+        cluster.brokers, cluster.declared = {"green": [address(url)]}, {"green": {"serviceUrl": url}}
+        told = await collection_by(url, "blue", "green")
+    assert told == CollectionTold(
+        brokers={address(url): ON}, trouble="no admin API is declared for cluster blue", refused=False
+    )
+
+
+async def test_clusters_that_list_no_broker_tell_no_settings() -> None:
+    with standing(PulsarCluster(brokers={"blue": []})) as url:
+        told = await collection_by(url, "blue")
+    assert told == CollectionTold(trouble="the clusters list no broker")
+
+
+async def test_where_there_is_nobody_to_ask_for_settings_that_does_not_change() -> None:
+    told = await NobodyToAsk().collection()
+    assert (told.brokers, told.refused) == ({}, True)
 
 
 async def test_where_there_is_nobody_to_ask_that_is_said() -> None:
