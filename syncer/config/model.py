@@ -39,6 +39,7 @@ from syncer.config.tables import (
 from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
 from syncer.conflict.cluster_names.telling import RegionNames
+from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
@@ -330,8 +331,15 @@ class Config(Section):
             limits=self.core_limits,
             bus_paths=self.bus_paths,
             excluded=self.scope.exclusions().at,
+            collected_topics=self._collected_topics,
             brokers=None if self.store.kind == "sqlite" and self.admin is None else Brokers(),
         )
+
+    @property
+    def _collected_topics(self) -> CollectedTopics | None:
+        """What becomes of deletes that a broker may have made; ``None``: no broker can be asked, so all are carried."""
+        wanted = self.scope.collected_topics
+        return wanted if self.admin is not None or wanted is CollectedTopics.CARRY else None
 
     @property
     def silence(self) -> timedelta:

@@ -20,6 +20,7 @@ from syncer.bus.trust.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.config.rights import unreadable
+from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
@@ -154,6 +155,11 @@ class ScopeConfig(Section):
     clusters: bool = Field(default=False, description="Carry cluster declarations too.")
     isolation_policies: bool = Field(default=False, description="Carry namespace isolation policies too.")
     global_topic_policies: bool = Field(default=False, description="Carry global topic policies kept in the store too.")
+    collected_topics: CollectedTopics = Field(
+        default=CollectedTopics.HOLD,
+        description="What becomes of deletes of partitioned topics while brokers of this region delete declarations of "
+        "topics that nobody uses: 'hold' until a person decides, or 'carry' to all regions. Needs [admin].",
+    )
     exclude: tuple[ExcludeConfig, ...] = Field(
         default=(),
         description="Fields that are this region's own: changes of them are neither published nor written here.",

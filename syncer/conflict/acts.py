@@ -81,6 +81,13 @@ class DropHeld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseHeld:
+    """Publish the held publication of this path with its old stamp, where the scope lets it leave the region."""
+
+    path: MetaPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HoldEvent:
     """Keep an event from the future aside until then, or until an operator lets it pass."""
 
@@ -112,7 +119,7 @@ class Quarantine:
     value: bytes = field(repr=False)
 
 
-Act = Publish | RecordConflict | FillConflict | DropHeld | HoldEvent | Journal | Quarantine
+Act = Publish | RecordConflict | FillConflict | DropHeld | ReleaseHeld | HoldEvent | Journal | Quarantine
 
 
 class Need(StrEnum):

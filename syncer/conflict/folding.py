@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
+from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict, ReleaseHeld
 from syncer.conflict.causality.order import Relation, later, prevails, relate
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import believed, invented, joined
@@ -50,8 +50,17 @@ def fold_event(
     acts = (*filled_in, *acts, *overtaken(register, folded))
     if register.kept is not None and folded.known is not register.known and relation is Relation.SUCCESSOR:
         acts = (*acts, *dropped(settings, register, event, version))
+    if deleted_elsewhere(folded, version, relation):
+        folded, acts = replace(folded, hold=None), (*acts, ReleaseHeld(path=event.path))
     completed = owed(settings, folded, event, relation)
     return Outcome(completed, acts, Need.READ if completed.due or completed is not folded else Need.NOTHING)
+
+
+def deleted_elsewhere(register: Register, version: Version, relation: Relation) -> bool:
+    """Return whether another region has deleted what a broker may have deleted here: nobody is asked any more."""
+    hold = register.hold
+    collected = hold is not None and hold.local and hold.reason is HoldReason.COLLECTED_TOPIC
+    return collected and version.digest is None and relation not in {Relation.SAME, Relation.ANCESTOR}
 
 
 def _ahead(version: Version, now: Millis) -> str:

@@ -44,6 +44,7 @@ class HoldReason(StrEnum):
     """Why a change waits for an operator."""
 
     MASS_DELETE = "mass-delete"
+    COLLECTED_TOPIC = "collected-topic"
     LEAVES_CLUSTER_OUT = "leaves-cluster-out"
     FEWER_PARTITIONS = "fewer-partitions"
     UNKNOWN_CLUSTER = "unknown-cluster"
@@ -58,7 +59,7 @@ class HoldReason(StrEnum):
     """A peer's listing names the path, and says nothing of it that can be understood."""
 
 
-HELD_BACK: Final = frozenset({HoldReason.MASS_DELETE})
+HELD_BACK: Final = frozenset({HoldReason.MASS_DELETE, HoldReason.COLLECTED_TOPIC})
 """Holds of local changes: what waits is their publication, so nobody else may hear of them."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from syncer.conflict import apply, completing, folding, observing
-from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
+from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish, ReleaseHeld
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
 from syncer.conflict.exclusion import excluding
@@ -136,15 +136,30 @@ class Replica:
 
     # -- an operator's decisions
 
-    def hold_back(self, outcome: Outcome, now: Millis, detail: str) -> Outcome:
+    def hold_back(
+        self, outcome: Outcome, now: Millis, detail: str, reason: HoldReason = HoldReason.MASS_DELETE
+    ) -> Outcome:
         """Keep a local delete from being published until an operator decides; its path is frozen."""
         events = [act.event for act in outcome.acts if isinstance(act, Publish)]
         held = tuple(replace(act, held=True) if isinstance(act, Publish) else act for act in outcome.acts)
         held = tuple(act for act in held if not isinstance(act, Journal) or act.decision is not Decision.PUBLISHED)
-        hold = Hold(reason=HoldReason.MASS_DELETE, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
+        hold = Hold(reason=reason, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
         path = outcome.register.path
         note = journal(path, version_of(self.settings, events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
         return replace(outcome, register=replace(outcome.register, hold=hold), acts=(*held, note))
+
+    def hold_for(self, register: Register, reason: HoldReason, now: Millis, detail: str) -> Outcome:
+        """Hold a local delete that is held already for another reason from now on."""
+        hold = _hold_of(register)
+        held = replace(register, hold=replace(hold, reason=reason, since_ms=now, detail=detail))
+        note = Journal(path=register.path, decision=Decision.HELD, stamp=hold.stamp, detail=f"{reason}: {detail}")
+        return Outcome(held, (note,))
+
+    def release(self, register: Register) -> Outcome:
+        """Publish a held local delete: what stood above it is deleted too, which no broker does by itself."""
+        stamp, path = _hold_of(register).stamp, register.path
+        note = Journal(path=path, decision=Decision.PUBLISHED, stamp=stamp, detail="its namespace is deleted too")
+        return Outcome(replace(register, hold=None), (ReleaseHeld(path=path), note))
 
     def topics_told(self, register: Register, topics: Topics) -> Outcome:
         """Take an answer about the topics below a path whose change is held for want of it.

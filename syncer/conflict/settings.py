@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
+from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
 from syncer.model import Counter, MetaPath, Millis, Region, TieOrder, counter_of
 
@@ -73,6 +74,7 @@ class Settings:
         bus_paths: Paths of the bus's own tenant, namespace and topic.
         brokers: What the region's brokers know; ``None``: nobody drops fields here, so whatever lacks was removed.
         projections: By which digests are made.
+        collected_topics: What becomes of deletes that a broker may have made; ``None``: no broker can be asked.
         excluded: Fields that are this region's own at a path; see :mod:`syncer.conflict.exclusion.rules`.
     """
 
@@ -83,6 +85,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     bus_paths: frozenset[MetaPath] = frozenset()
     brokers: Brokers | None = None
+    collected_topics: CollectedTopics | None = None
     projections: ProjectionsInUse = NEWEST
     excluded: Callable[[MetaPath], frozenset[str]] = nothing_excluded
 

@@ -109,6 +109,8 @@ WEIGHTS: Final = {
     "store-migration-unclear": _alarm("see what stands there, and let the daemon read it"),
     "topic-policies-withheld": _alarm("mend what the message says; they are carried again by themselves"),
     "topic-policies-replicated": _advice("take these namespaces out of 'topic_policies.system_topics'"),
+    "topics-collected": _advice("decide which topics may go, or take the setting back at the brokers", _HOLDS),
+    "topics-collected-unknown": _advice("let the daemon ask the brokers, by [admin]", "syncer config check --connect"),
     "etcd-ends": _advice("leave etcd before brokers are upgraded to 5.0", "syncer config check --connect"),
     # the migration of a cluster's clients
     "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from syncer.admin import etcd_ending
 from syncer.admin.scalable_topics import ScalableCount, ScalableFound
 from syncer.admin.version_probe import BrokersTold
 from syncer.bus.contract import Outgoing
 from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
+from syncer.conflict.deletes.collected import CollectionTold
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -43,6 +43,8 @@ from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.inbound.quarantine import keep_misfits
 from syncer.replication.local import apply, broker_versions, full_scan, going_over, observe, topic_checks
 from syncer.replication.local.apply import Landing
+from syncer.replication.local.deletes import questions
+from syncer.replication.local.deletes.questions import Asked
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import Answers, ReadPlan
 from syncer.replication.local.write_queue import Batch
@@ -61,8 +63,6 @@ from syncer.stores.topic_policies import OvertakenPolicies
 
 READ_LIMIT = 200
 DUE_PAGE = 1000
-BUSY_DUE_PAGE = 50
-"""While writes go on, what is due mostly has its turn already."""
 OPERATIONS_PER_TICK = 200
 
 
@@ -245,7 +245,7 @@ class Driver(DriverStatus):
         """Keep edits that were overwritten in a system topic and could not be put back."""
         keep_overtaken(self._local, overtaken, now)
 
-    # -- versions of the brokers
+    # -- versions and settings of the brokers
 
     def doubted_absences(self, now: Millis) -> dict[MetaPath, Revision] | None:
         """What waits until the brokers were asked for their versions; ``None``: it is not time to ask."""
@@ -254,11 +254,14 @@ class Driver(DriverStatus):
     def answer_versions(self, doubted: dict[MetaPath, Revision], told: BrokersTold, now: Millis) -> None:
         """Which versions the brokers have, asked for after these absences were read."""
         broker_versions.answer(self._local, doubted, told, now)
-        ends = etcd_ending.ending(self._core.place.kind, told)
-        if ends is not None:
-            self._telemetry.conditions[etcd_ending.ENDS] = ends
-        elif told.versions and not told.trouble:  # who could not be asked has not become older
-            self._telemetry.conditions.pop(etcd_ending.ENDS, None)
+
+    def collection_question(self, now: Millis) -> Asked | None:
+        """Deletes that wait until the brokers were asked for their settings; ``None``: it is not time to ask."""
+        return questions.question(self._local, now)
+
+    def answer_collection(self, asked: Asked, told: CollectionTold, namespaces: Answers, now: Millis) -> None:
+        """What the brokers are set to, asked for after these deletes were read, and what the store has above them."""
+        questions.answer(self._local, asked, told, namespaces, now)
 
     @property
     def rescan_due(self) -> bool:
@@ -446,8 +449,7 @@ class Driver(DriverStatus):
         collector.work(self._gc, now)
         gap_fill.work(self._gc, now)
         self._local.clusters.doubt(self._group.names.doubted)
-        if self._local.clusters.grew:
-            apply.release_unknown_clusters(self._local, limit, now)
+        apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
         broker_versions.mark_incomplete(self._local, now)
         going_over.look_again(self._local, now)
@@ -455,9 +457,7 @@ class Driver(DriverStatus):
             with self._core.state.transaction() as tx:
                 self._local.migration.waiting = tx.count_due()
         elif self._group.paused is None and not self.hearing:
-            busy = self._local.writes.head is not None or self._local.dirty.readable
-            page = min(limit, BUSY_DUE_PAGE) if busy else limit
-            self._due_after = apply.mark_due(self._local, page, self._due_after, now)
+            self._due_after = apply.mark_due(self._local, limit, self._due_after, now)
 
     def _begin_anew_if_lost(self) -> None:
         if self._recovery.progress.lost is None or self._core.observing:

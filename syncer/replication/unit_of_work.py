@@ -18,6 +18,7 @@ from syncer.conflict.acts import (
     Publish,
     Quarantine,
     RecordConflict,
+    ReleaseHeld,
 )
 from syncer.conflict.observing import stays_here
 from syncer.conflict.register import ParkReason, Register
@@ -196,6 +197,8 @@ class UnitOfWork:
                 self._tx.fill_conflict(act)
             case DropHeld(path=path):
                 self._tx.drop_held(path)
+            case ReleaseHeld(path=path):
+                self._release(path)
             case HoldEvent(event=event, until=until):
                 self._tx.hold_event(event, until, self.now)
             case Quarantine(path=path, code=code, detail=detail, value=value):
@@ -205,6 +208,13 @@ class UnitOfWork:
                 self.quarantine(poison)
             case _:
                 raise TypeError(f"no such act: {act!r}")
+
+    def _release(self, path: MetaPath) -> None:
+        event = self._tx.held_publication(path)
+        self._tx.drop_held(path)
+        if event is not None:
+            self._opened.add(path)
+            self._published.append(event)
 
     def quarantine(self, poison: DeadLetter) -> None:
         """Keep something that cannot be handled."""

@@ -12,6 +12,7 @@ _KUBERNETES: Final = "it needs Kubernetes"
 _OBJECTS: Final = "it needs an object store"
 _TWO_CLUSTERS: Final = "it needs two Pulsar clusters with clients at work; tests/migration plays whole migrations"
 _THREE_CLUSTERS: Final = "it needs three Pulsar clusters; tests/real/test_migration_worlds.py asks the same by REST"
+_COLLECTS: Final = "it needs brokers that collect topics; tests/shell/test_collected_topics.py decides such a hold"
 _INDEX: Final = "it needs a package index that carries this package"
 
 _RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
@@ -29,6 +30,7 @@ UNPLAYED: Final = (
     ("how-to/answer-holds-by-script", "echo *", _SCRIPT),
     ("how-to/answer-holds-by-script", "SYNCER_TOKEN=*", _SCRIPT),
     ("how-to/balance-a-cluster", "*", _BROKERS),
+    ("how-to/collected-topics", "*", _COLLECTS),
     ("how-to/contribute", "make *", _SUITE),
     ("how-to/give-programs-access", "syncer api *", _RIGHTS),
     ("how-to/install-systemd", "python3 -m venv *", _INSTALLED),

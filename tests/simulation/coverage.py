@@ -59,6 +59,8 @@ FAULTS: Final = {
     "stranded": "all is at rest but for such a write, and the group goes on elsewhere",
     "compacts": "topics of policies are compacted",
     "goes": "a broker deletes a topic, its policies with it, or it is made again",
+    "collects": "a broker deletes the declaration of a topic that nobody uses",
+    "turns": "brokers begin or cease to do that, or do not answer for a while",
     "pause": "a region is paused or resumed",
     "late": "a region's daemon starts later than the others",
 }

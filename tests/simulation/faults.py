@@ -78,6 +78,8 @@ class Mode:
         withheld: Chance that a topic of policies cannot be read or written for a while.
         compacts: Chance that a region's topics of policies are compacted.
         goes: Chance that a broker deletes a topic, its policies with it, or that such a topic is made again.
+        collects: Chance that a broker deletes the declaration of a topic that nobody uses.
+        turns: Chance that the brokers of a region begin to do so, or cease to, or do not answer for a while.
     """
 
     name: str
@@ -137,6 +139,8 @@ class Mode:
     withheld: float = 0.0
     compacts: float = 0.0
     goes: float = 0.0
+    collects: float = 0.0
+    turns: float = 0.0
 
 
 _CALM: Final = Mode(name="calm")
@@ -293,6 +297,24 @@ _TOPICS: Final = replace(
     paths=4,
 )
 """Regions keep topic policies in system topics, where brokers and the daemon overwrite one another."""
+
+_COLLECTED: Final = replace(
+    _CALM,
+    name="collected",
+    collects=0.04,
+    turns=0.02,
+    compares=True,
+    paths=7,
+    found=0.6,
+    actions=(100, 220),
+    outside=0.15,
+    crash=0.01,
+    cut=0.005,
+    gap=0.01,
+    lose=0.02,
+    second=0.005,
+)
+"""Brokers delete declarations of topics that nobody uses."""
 
 _LIAR: Final = replace(
     _CALM,
@@ -493,5 +515,7 @@ MODES: Final[dict[str, Mode]] = {
         _MAPPINGS,
         _EXCLUDED,
         replace(_EXCLUDED, name="excluded-restored", restore=0.03, wipe=0.0),
+        _COLLECTED,
+        replace(_COLLECTED, name="collected-people", limits=NARROW, decide=0.05, collects=0.08),
     )
 }

@@ -38,6 +38,7 @@ class Content:
         held: Its publication was held back when it was stamped.
         invented: A liar has made it up, in whatever name.
         claims: What a liar says that its author had seen.
+        collected: A broker has deleted what stood there, because nobody used it.
     """
 
     number: int
@@ -54,6 +55,7 @@ class Content:
     held: bool = False
     invented: bool = False
     claims: Seen = field(default_factory=lambda: NOTHING_SEEN)
+    collected: bool = False
 
     def __str__(self) -> str:
         what = "⊥" if self.digest is None else f"#{self.number}"

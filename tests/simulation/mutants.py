@@ -52,7 +52,16 @@ from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rescoping, rollback_detection
 from syncer.replication.unit_of_work import UnitOfWork
-from tests.simulation import classes, cluster_names, credulous, excluding, going_over, incomplete, overwriting
+from tests.simulation import (
+    classes,
+    cluster_names,
+    collecting,
+    credulous,
+    excluding,
+    going_over,
+    incomplete,
+    overwriting,
+)
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
@@ -903,6 +912,7 @@ MUTANTS = (
             *going_over.BREAKS,
             *classes.BREAKS,
             *cluster_names.BREAKS,
+            *collecting.BREAKS,
             *excluding.BREAKS,
             *overwriting.BREAKS,
         )

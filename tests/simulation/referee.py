@@ -37,6 +37,7 @@ from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
 from tests.simulation.cluster_names import KNOWN
+from tests.simulation.collecting import parent_goes, went_rightly
 from tests.simulation.disk import Tables
 from tests.simulation.exclusion_rules import ExclusionRules
 from tests.simulation.field_rules import FieldRules
@@ -369,6 +370,7 @@ class Referee:
         """
         for event in events:
             direction, name = direction_of(site, event.path), (event.path, event.stamp)
+            self._not_collected(site, *name)
             if direction in _LEAVING:
                 continue
             again = event.stamp.region != site.region or any(
@@ -376,6 +378,13 @@ class Referee:
             )
             if direction is Direction.IGNORE or not again:
                 raise Violation("out of scope", event.path, f"{site.region} sent {event.stamp}: it may not leave it")
+
+    def _not_collected(self, site: Site, path: MetaPath, stamp: Stamp) -> None:
+        """What is published, or deleted by a daemon, is nothing that a broker has collected."""
+        if site.collectors is None:
+            return
+        passed = any(each[:3] == (stamp.region, path, stamp) for each in self._confirmed)
+        went_rightly(self.history, path, stamp, self.published(), confirmed=passed)
 
     def _few_deletes(self, site: Site, before: Tables) -> None:
         """What a region's own deletes have been in the window, under whichever daemon, is not too much."""
@@ -394,6 +403,9 @@ class Referee:
         """A daemon's write has landed: it may land there, and needs no person or has one."""
         if self.fields is not None:
             self.fields.written_here(site, path)
+        if after is None and site.collectors is not None:
+            self._not_collected(site, path, stamp)
+            parent_goes(self.history, site, path)
         if direction_of(site, path) not in _LANDING:
             raise Violation(
                 "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"

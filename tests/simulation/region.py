@@ -30,6 +30,7 @@ from syncer.state.contract.outbox import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Capabilities, Changed, Entry, Gap, Put, Write, Written
 from tests.simulation.bus import Delivery, Publishing
 from tests.simulation.cluster_names import KNOWN
+from tests.simulation.collecting import CollectionQuestions
 from tests.simulation.disk import Crash
 from tests.simulation.history import Content, Violation
 from tests.simulation.store import Watch
@@ -189,6 +190,7 @@ class Daemon:
         self.deliveries: list[Delivery] = []
         self.questions: list[MetaPath] = []
         self.versions = VersionQuestions(self, site.brokers) if site.brokers is not None else None
+        self.collecting = CollectionQuestions(self, site.collectors) if site.collectors is not None else None
         self.last_tick = 0
         self.doubted = False
         self.held_back_ms = 0
@@ -275,6 +277,8 @@ class Daemon:
             moves.append(self.answer_questions)
         if self.versions is not None:
             moves += self.versions.moves()
+        if self.collecting is not None:
+            moves += self.collecting.moves()
         return moves
 
     @property

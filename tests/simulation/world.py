@@ -18,6 +18,7 @@ import orjson
 
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.classes.pairs import class_of
+from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import FORMER, PROJECTIONS
@@ -32,11 +33,12 @@ from syncer.replication.fence import Fence, order_of
 from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import BatchRefused
-from tests.simulation import pictures
+from tests.simulation import collecting, pictures
 from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.classes import travels_rightly
 from tests.simulation.cluster_names import CLUSTER, ISOLATION, BrokerNames, clustered, rates
+from tests.simulation.collecting import Collectors
 from tests.simulation.disk import Crash, Disk, Tables, Trouble
 from tests.simulation.excluding import NAMESPACES as EXCLUDING
 from tests.simulation.excluding import OwnFieldWriters, drawn, ruled
@@ -173,6 +175,8 @@ class Site:
     """What its operators have looked at, and think about."""
     brokers: BrokerGroup | None = None
     """Its brokers, where they have versions."""
+    collectors: Collectors | None = None
+    """Its brokers, where they may collect topics."""
     came_in: dict[MetaPath, Content] = field(default_factory=dict)
     """What stood at paths that came into its scope, when they last did."""
     older: bool = False
@@ -297,7 +301,14 @@ class World:
     def _site(self, region: Region, kind: StoreKind) -> Site:
         clusters = frozenset({"east"} if self.mode.guarded else ())
         brokers = Brokers() if self.mode.versions else None
-        replica = Replica(Settings(region=region, limits=self.mode.limits, clusters=clusters, brokers=brokers))
+        settings = Settings(
+            region=region,
+            limits=self.mode.limits,
+            clusters=clusters,
+            brokers=brokers,
+            collected_topics=CollectedTopics.HOLD if self.mode.collects else None,
+        )
+        replica = Replica(settings)
         site = Site(region, replica, self._disks(region), self.story, self.met)
         site.disk.alone = lambda: len(site.daemons) <= 1
         if self.mode.picture:
@@ -321,6 +332,8 @@ class World:
             self._serves_by_name(site)
         if self.mode.excludes:
             self._excludes(site)
+        if self.mode.collects:
+            site.collectors = Collectors.drawn(self.rng)
         if self.mode.scopes:
             site.scope = self.rng.choice(self._scopes)
         if self.mode.older and self.rng.random() < self.mode.older:
@@ -436,6 +449,8 @@ class World:
     def delete(self, region: str, path: MetaPath) -> Content | None:
         """Somebody deletes from a region's store."""
         content = self.sites[Region(region)].store.delete_outside(path)
+        if content is not None and self.mode.collects:
+            collecting.parent_goes(self.history, self.sites[Region(region)], path)
         what = "outside: deletes" if content is not None else "outside: cannot delete"
         self.story.tell(region, what, path, content if content is not None else "")
         return content
@@ -635,6 +650,8 @@ class World:
             (mode.withheld, "withheld"),
             (mode.compacts, "compacts"),
             (mode.goes, "goes"),
+            (mode.collects, "collects"),
+            (mode.turns, "turns"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -710,6 +727,10 @@ class World:
                 return self.topics.compact(site)
             case "goes" if self.topics is not None:
                 return self.topics.delete_topic(site)
+            case "collects":
+                return collecting.collect(self, site)
+            case "turns":
+                return collecting.turn(self, site)
             case "asleep" if len(site.daemons) == 1 and daemon is not None and daemon.raised:
                 self.story.tell(site.region, "a daemon falls asleep")
                 daemon.sleeps_until = self.story.now + rng.choice((500, 5_000, 30_000))

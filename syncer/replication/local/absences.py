@@ -1,19 +1,123 @@
-"""Doubted absences: fields that lack where they stood, whose readers wait until every broker was asked for its version.
+"""Doubted absences: what lacks where it stood, and is not decided until the brokers were asked.
+
+Of a field they are asked for their versions, since only a broker that knows it can have removed it. Of the declaration
+of a topic they are asked whether they delete such by themselves. A delete is decided by settings that were asked for
+after it was read. While no answer comes it is neither held nor published, and a restart finds it again.
 
 All of it is in memory and may be lost. Units: milliseconds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from syncer.admin.version_probe import BrokersTold
+from syncer.conflict.deletes.collected import CollectionTold, DeletedBy
 from syncer.model import MetaPath, Millis, Revision
+from syncer.replication.local.dirty import ReadCause
 
+AGAIN_MS: Final = 60_000
+SOON_MS: Final = 2_000
+"""Asked again where no whole answer has come yet."""
+AT_ONCE_MS: Final = 200
+"""Asked again where deletes wait for the answer: what is found meanwhile is asked for with them."""
 NOBODY: Final = BrokersTold()
 KEPT: Final = 10_000
 """Paths that wait, or were vouched for, at most; beyond these it is asked again."""
+DELETES_KEPT: Final = 100_000
+"""Deletes that wait at most; once the brokers have answered, all of the store is read for those beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedDelete:
+    """A delete that was read, and not decided.
+
+    Args:
+        seen_at: When it was made, as far as was known when it was read first.
+        cause: Why it was read.
+    """
+
+    seen_at: Millis
+    cause: ReadCause
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDelete:
+    """A delete that may be decided.
+
+    Args:
+        by: Who may have made it.
+        told: What the brokers told, asked after it was read.
+        delete: As it was read.
+    """
+
+    by: DeletedBy
+    told: CollectionTold
+    delete: AwaitedDelete
+
+
+@dataclass(slots=True)
+class CollectedDeletes:
+    """What the brokers told of their settings, and which deletes wait for that.
+
+    Args:
+        told: What they told last; ``None``: they were not asked yet.
+        asked_at: When the last answer came.
+        waiting: Deletes that wait.
+        answered: Deletes that may be decided.
+        overflowed: More deletes were read than may wait.
+    """
+
+    told: CollectionTold | None = None
+    asked_at: Millis = Millis(0)
+    waiting: dict[MetaPath, AwaitedDelete] = field(default_factory=dict)
+    answered: dict[MetaPath, AnsweredDelete] = field(default_factory=dict)
+    overflowed: bool = False
+
+    def wait(self, path: MetaPath, delete: AwaitedDelete) -> None:
+        """Keep a delete until the brokers have answered; one that waits already keeps its time."""
+        if path in self.waiting or len(self.waiting) + len(self.answered) < DELETES_KEPT:
+            self.waiting.setdefault(path, delete)
+        else:
+            self.overflowed = True
+
+    def seen_at(self, path: MetaPath) -> Millis | None:
+        """Return when a delete was made that waits, or has waited; ``None``: it is new."""
+        delete = self.waiting.get(path)
+        if delete is None and path in self.answered:
+            delete = self.answered[path].delete
+        return delete.seen_at if delete is not None else None
+
+    def due(self, now: Millis) -> bool:
+        """Return whether it is time to ask."""
+        since, told = now - self.asked_at, self.told
+        if told is None or (told.trouble and not told.refused):
+            pause_ms = SOON_MS if told is not None else 0
+        else:
+            pause_ms = AT_ONCE_MS if self.waiting else AGAIN_MS
+        return not 0 <= since < pause_ms
+
+    def decided(self, paths: Iterable[MetaPath]) -> None:
+        """Nothing waits at these paths any more."""
+        for path in paths:
+            self.waiting.pop(path, None)
+            self.answered.pop(path, None)
+
+    def take(self, path: MetaPath, answered: AnsweredDelete) -> bool:
+        """Let a delete be decided; ``False`` where it waits no more, or a later one of the same path does."""
+        if self.waiting.get(path) != answered.delete:
+            return False
+        del self.waiting[path]
+        self.answered[path] = answered
+        return True
+
+    def begin_anew(self) -> None:
+        """The database has begun anew as another one: nothing waits for it any more."""
+        self.waiting.clear()
+        self.answered.clear()
+        self.overflowed = False
 
 
 @dataclass(slots=True)
@@ -29,6 +133,7 @@ class Absences:
         rescan: All is to be read again for that.
         incomplete_after: How far paths whose store lacks kept fields were looked at; ``None``: all were.
         incomplete_at: When that was begun last.
+        deletes: What is known of topics that brokers collect, and deletes that wait for that.
     """
 
     told: BrokersTold = NOBODY
@@ -39,6 +144,7 @@ class Absences:
     rescan: bool = False
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
+    deletes: CollectedDeletes = field(default_factory=CollectedDeletes)
 
     def doubt(self, path: MetaPath, revision: Revision) -> None:
         """An absence was read that would be a removal."""
@@ -66,4 +172,5 @@ class Absences:
         """The database has begun anew as another one: nothing waits for it any more."""
         self.waiting.clear()
         self.vouched.clear()
+        self.deletes.begin_anew()
         self.incomplete_after = None

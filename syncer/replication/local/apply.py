@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from syncer.conflict.register import Hold, HoldReason, ParkReason
 from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, ParentMissing, SyncerError, ValueRefused
@@ -20,6 +21,9 @@ from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
+
+BUSY_DUE_PAGE: Final = 50
+"""While writes go on, what is due mostly has its turn already."""
 
 
 def next_transaction(local: OwnStore) -> tuple[Batch, tuple[Write, ...]] | None:
@@ -352,8 +356,11 @@ def _hold_refused(unit: UnitOfWork, path: MetaPath, cause: ValueRefused | Access
 def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -> MetaPath | None:
     """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached.
 
-    An observer looks only at those whose value the store is known to hold: it would write none of the others.
+    Fewer are marked while others are read or written. An observer looks only at those whose value the store is known to
+    hold: it would write none of the others.
     """
+    if local.writes.head is not None or local.dirty.readable:
+        limit = min(limit, BUSY_DUE_PAGE)
     with local.core.state.transaction() as tx:
         page = tx.due(limit, after)
     due = [register for register in page if not local.core.observing or register.settles]
@@ -366,6 +373,8 @@ def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -
 
 def release_unknown_clusters(local: OwnStore, page: int, now: Millis) -> None:
     """More clusters are known than before: what was held because it names an unknown one is tried again."""
+    if not local.clusters.grew:
+        return
     after: MetaPath | None = None
     while True:
         with local.core.state.transaction() as tx:

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from syncer.admin import etcd_ending
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.table import VERSIONS, BrokerVersion, listed, parse_version
 from syncer.conflict.replica import Replica
 from syncer.model import MetaPath, Millis, Revision
 from syncer.replacing import replace
+from syncer.replication.local.absences import AGAIN_MS, AT_ONCE_MS, SOON_MS
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 
 UNTOLD: Final = "broker-versions-unknown"
 NEWER: Final = "broker-version-newer"
-AGAIN_MS: Final = 60_000
-SOON_MS: Final = 2_000
-"""Asked again where no whole answer has come yet."""
-AT_ONCE_MS: Final = 200
-"""Asked again where absences wait for the answer: what is found meanwhile is asked for with them."""
 INCOMPLETE_PAGE: Final = 200
 
 
@@ -70,6 +67,11 @@ def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold
 def _tell(local: OwnStore) -> None:
     """Say in the status what is not as it should be."""
     versions = local.versions
+    ends = etcd_ending.ending(local.core.place.kind, versions.told)
+    if ends is not None:
+        local.telemetry.conditions[etcd_ending.ENDS] = ends
+    elif versions.told.versions and not versions.told.trouble:  # who could not be asked has not become older
+        local.telemetry.conditions.pop(etcd_ending.ENDS, None)
     local.telemetry.conditions.pop(UNTOLD, None)
     local.telemetry.conditions.pop(NEWER, None)
     trouble = versions.told.trouble

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from syncer.conflict import losing
-from syncer.conflict.acts import Moment, Need, Outcome, Publish
+from syncer.conflict.acts import Moment, Need, Outcome
 from syncer.conflict.causality.order import later
 from syncer.conflict.completing import completes
 from syncer.conflict.guards import Facts, Related
@@ -26,6 +26,7 @@ from syncer.replication import publishing, still_excluded
 from syncer.replication.bisection import Settle, narrowed, place_of, why
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.local import topic_checks
+from syncer.replication.local.deletes.holding import hold_deletes
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
@@ -272,9 +273,9 @@ def _decide(
         for path in undecided.keys() & answers.keys() - landing:
             if not rescoping.comes_in(local.core, path):
                 unit.take(losing.lost(unit[path], undecided[path]))
-        observed = _observe(local, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
+        observed, seen = _observe(local, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
         unit.reread(landing)
-        _hold_mass_delete(local, unit, tx, observed)
+        hold_deletes(local, unit, tx, observed, origins, seen)
         for outcome in observed.values():
             unit.take(outcome)
         judged = {path: answers[path] for path, outcome in observed.items() if outcome.need is not Need.BROKERS}
@@ -293,6 +294,7 @@ def _decide(
         still_excluded.note(local.core, local.telemetry, (unit[path] for path in answers))
         for path in judged:
             local.versions.judged(path)
+        local.versions.deletes.decided(judged)
         unit.settle()
         local.writes.commit(packer.packed())
 
@@ -305,12 +307,14 @@ def _observe(
     answers: Answers,
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
-) -> dict[MetaPath, Outcome]:
+) -> tuple[dict[MetaPath, Outcome], dict[MetaPath, Millis]]:
+    """Take what was read of each path; when what has changed was seen, as far as is known."""
     before_gap = Millis(local.watch.gap_floor + 1) if local.watch.gap_floor else now
     rebuilding = rebuild.phase_of(local.recovery) is not Phase.DONE
     fresh = Moment(now=now, seen_at=now, first_scan_done=local.core.first_scan_done, rebuilding=rebuilding)
     found = replace(fresh, seen_at=min(before_gap, now))
-    outcomes = {}
+    outcomes: dict[MetaPath, Outcome] = {}
+    seen: dict[MetaPath, Millis] = {}
     versions = local.versions
     for path, entry in answers.items():
         scan = origins.get(path) is ReadCause.SCAN
@@ -320,6 +324,9 @@ def _observe(
             moment = replace(moment, by_scan=True)
         elif versions.vouched and entry is not None and versions.vouches(path, entry.revision):
             moment = replace(moment, vouched=True)
+        if entry is None and (first := local.versions.deletes.seen_at(path)) is not None:
+            moment = replace(moment, seen_at=min(first, moment.seen_at))
+        seen[path] = moment.seen_at
         publishes = local.core.scope.direction(path).publishes
         register = unit[path]
         if rescoping.is_met_anew(local.core, register) and path not in unit.opened:
@@ -329,38 +336,7 @@ def _observe(
         if outcome.need is Need.BROKERS and entry is not None:
             versions.doubt(path, entry.revision)
         outcomes[path] = outcome
-    return outcomes
-
-
-def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
-    """Too many local deletes at once are kept from being published until a person decides.
-
-    What has passed before this daemon was active is in the journal of its database.
-    """
-    deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
-    if not deleted:
-        return
-    window, now, alive = local.deletes, unit.now, unit.count_alive()
-    if not window.begun:
-        window.begin(tx.deletes_passed(window.since(now), window.kept))
-    limits = local.core.replica.settings.limits
-    detail = (
-        f"too many deletes within {limits.delete_window_ms // 1000} s: more than {limits.max_deletes}, "
-        f"or more than {limits.max_delete_fraction:.0%} of {alive} paths"
-    )
-    if local.core.uncompared.place:
-        detail = "missing in the store that was given to this region in place of its former one"
-    elif local.core.uncompared.rules:
-        detail = "missing where the scope has been changed: it may have been deleted while it was not in scope"
-    elif window.permits(len(deleted), alive, now):
-        unit.afterwards(partial(window.passed, len(deleted), now))
-        return
-    for path in deleted:
-        outcomes[path] = local.core.replica.hold_back(outcomes[path], now, detail)
-
-
-def _deletes(outcome: Outcome) -> bool:
-    return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
+    return outcomes, seen
 
 
 def apply_due(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Final
 
 import anyio
@@ -16,6 +17,7 @@ from syncer.errors import AccessDenied, StoreUnavailable, SyncerError
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, is_under
 from syncer.replication.local.apply import Landing
+from syncer.replication.local.deletes.questions import namespaces_of
 from syncer.replication.local.full_scan import Scan
 from syncer.replication.local.store_migration import FLAG, LOOKED_AT
 from syncer.replication.local.write_queue import Batch
@@ -26,6 +28,7 @@ from syncer.stores.contract import (
     BatchRefused,
     Beat,
     Changed,
+    Entry,
     Gap,
     Put,
     WatchSignal,
@@ -239,9 +242,10 @@ class StorePumps:
                 await self._around.questions.wait(IDLE_S)
 
     async def versioner(self) -> None:
-        """Ask the brokers for their versions, each minute, and before an absence is taken for a removal."""
+        """Ask the brokers for versions and settings, each minute, and before an absence is taken for a removal."""
         while True:
             await self.ask_versions()
+            await self.ask_collection()
             if not self._around.versions.asks:
                 return
             await self._around.absences.wait(IDLE_S)
@@ -253,6 +257,19 @@ class StorePumps:
             return
         told = await self._around.versions.versions()
         await self._around.thread.quick(self._around.driver.answer_versions, doubted, told, self._around.clock())
+        self._around.readable.wake()
+
+    async def ask_collection(self) -> None:
+        """Ask the brokers whether they delete declarations, if it is time, and the store for what namespaces say."""
+        driver, thread = self._around.driver, self._around.thread
+        asked = await thread.quick(driver.collection_question, self._around.clock())
+        if asked is None:
+            return
+        told = await self._around.versions.collection()
+        namespaces: Mapping[MetaPath, Entry | None] = {}
+        if above := namespaces_of(asked):
+            namespaces, _, _ = await read_answerable(self._around.store, above)
+        await thread.quick(driver.answer_collection, asked, told, namespaces, self._around.clock())
         self._around.readable.wake()
 
     async def policies_keeper(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict
+from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict, ReleaseHeld
 from syncer.conflict.causality.order import Relation, relate
 from syncer.conflict.folding import TWO_VALUES
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Wish
@@ -257,6 +257,34 @@ def test_a_frozen_or_unreadable_path_stays_so(reason: HoldReason, local: bool) -
     after = replica().fold(before, event(Y, at(2, THIRD)), NOW).register
     assert after.hold == hold
     assert after.due
+
+
+COLLECTED = Hold(reason=HoldReason.COLLECTED_TOPIC, stamp=at(5), since_ms=NOW, detail="", local=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "time", "released"), [(None, 6, True), (None, 4, True), (Y, 6, False), (Y, 4, False)]
+)
+def test_a_delete_elsewhere_publishes_what_a_broker_may_have_deleted_here(
+    value: bytes | None, time: int, *, released: bool
+) -> None:
+    before = register(known=version(None, at(5), at(1)), stored=stored(None, at(5)), hold=COLLECTED)
+    outcome = replica().fold(before, event(value, at(time, THIRD)), NOW)
+    assert (outcome.register.hold is None) == released
+    assert (ReleaseHeld(path=before.path) in outcome.acts) == released
+
+
+def test_a_delete_that_was_known_before_publishes_nothing() -> None:
+    known = version(None, at(5), at(1), at(2, THIRD))
+    before = register(known=known, stored=stored(None, at(5)), hold=COLLECTED)
+    assert replica().fold(before, event(None, at(2, THIRD)), NOW).register.hold == COLLECTED
+
+
+@pytest.mark.parametrize(("reason", "local"), [(HoldReason.MASS_DELETE, True), (HoldReason.COLLECTED_TOPIC, False)])
+def test_a_delete_elsewhere_publishes_no_other_held_change(reason: HoldReason, *, local: bool) -> None:
+    hold = replace(COLLECTED, reason=reason, local=local)
+    before = register(known=version(None, at(5), at(1)), stored=stored(None, at(5)), hold=hold)
+    assert ReleaseHeld(path=before.path) not in replica().fold(before, event(None, at(6, THIRD)), NOW).acts
 
 
 def test_the_value_of_a_tombstone_is_nothing() -> None:

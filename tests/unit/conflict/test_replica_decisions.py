@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
+from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish, ReleaseHeld
 from syncer.conflict.guards import UNTOLD_TOPICS, Facts, Topics
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
 from syncer.conflict.replica import Replica
@@ -84,6 +84,22 @@ def test_a_mass_delete_is_held_back_and_freezes_its_path() -> None:
     waiting = core.waits(told, facts())
     assert waiting is not None
     assert waiting.register == told
+
+
+def test_a_held_delete_may_be_held_for_another_reason_from_then_on() -> None:
+    held, now = held_delete(), Millis(NOW + 5)
+    outcome = replica().hold_for(held, HoldReason.COLLECTED_TOPIC, now, "unused")
+    hold = Hold(reason=HoldReason.COLLECTED_TOPIC, stamp=at(0), since_ms=now, detail="unused", local=True)
+    assert outcome.register == replace(held, hold=hold)
+    assert decisions(outcome) == [Decision.HELD]
+
+
+def test_a_released_delete_keeps_its_old_stamp() -> None:
+    held = held_delete()
+    outcome = replica().release(held)
+    assert outcome.register == replace(held, hold=None)
+    assert only(outcome, ReleaseHeld).path == held.path
+    assert decisions(outcome) == [Decision.PUBLISHED], "it counts as a delete that has passed"
 
 
 def test_a_confirmed_delete_keeps_its_old_stamp() -> None:

@@ -15,21 +15,14 @@ from syncer.conflict.fields.table import VERSIONS, parse_version
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Register
 from syncer.conflict.replica import Replica
-from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
-from syncer.replication.driver import Driver
+from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
 from syncer.replication.local import absences, broker_versions
-from syncer.replication.local.absences import Absences
-from syncer.replication.local.broker_versions import AGAIN_MS, NEWER, SOON_MS, UNTOLD
+from syncer.replication.local.absences import AGAIN_MS, SOON_MS, Absences
+from syncer.replication.local.broker_versions import NEWER, UNTOLD
 from syncer.replication.local.dirty import ReadCause
-from syncer.replication.local.full_scan import Scan
-from syncer.replication.local.part import OwnStore
-from syncer.state.memory import MemoryDatabase, MemoryState
-from syncer.stores.contract import Capabilities, Entry, Put, Written
-from tests.support.parts import parts_of
+from tests.support.driven_region import T0, DrivenRegion
 
-T0: Final = Millis(1_700_000_000_000)
 HERE: Final = Region("here")
 PATH: Final = MetaPath("/admin/policies/acme/orders")
 PROOF: Final = "is_allow_auto_update_schema_with_replicator"
@@ -38,14 +31,6 @@ OF_5: Final = {PROOF: False, SCALING: {"enabled": True}}
 WHOLE: Final = {"message_ttl_in_seconds": 1, **OF_5}
 REMOVED: Final = {"message_ttl_in_seconds": 1, PROOF: False}
 DROPPED: Final = {"message_ttl_in_seconds": 1}
-CAPABILITIES: Final = Capabilities(
-    modified_times=False,
-    real_parents=False,
-    transactions=True,
-    max_batch_writes=50,
-    max_batch_bytes=32_768,
-    max_value_bytes=1_000_000,
-)
 
 
 def told(*versions: str, trouble: str = "") -> BrokersTold:
@@ -53,35 +38,10 @@ def told(*versions: str, trouble: str = "") -> BrokersTold:
 
 
 @dataclass
-class VersionedRegion:
-    """A driver, a store of plain entries, and what was published."""
+class VersionedRegion(DrivenRegion):
+    """A region with one namespace, whose brokers have versions."""
 
     settings: Settings = field(default_factory=lambda: Settings(region=HERE, brokers=Brokers()))
-    now: int = T0
-    entries: dict[MetaPath, Entry] = field(default_factory=dict)
-    published: list[MetadataChangeEvent] = field(default_factory=list)
-    writes: int = 0
-    driver: Driver = field(init=False)
-
-    def __post_init__(self) -> None:
-        state = MemoryState(MemoryDatabase(HERE, "db"))
-        state.activate()
-        with state.transaction() as tx:
-            tx.set_identity(first_scan_done=True, projections=self.settings.projections.kept_as)
-        self.state = state
-        self.driver = Driver(Replica(self.settings), Scope(), state, CAPABILITIES)
-        raised = self.driver.raise_fence(None, "store", Millis(self.now))
-        written = self.put(raised.path, json.loads(raised.value))
-        self.entries[raised.path] = Entry(path=raised.path, value=raised.value, revision=written, modified_at_ms=None)
-        self.driver.activated(raised, Written(path=raised.path, revision=written), Millis(self.now))
-
-    @property
-    def local(self) -> OwnStore:
-        return parts_of(self.driver).local
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        return self.local.telemetry.conditions
 
     @property
     def brokers(self) -> Brokers | None:
@@ -91,13 +51,6 @@ class VersionedRegion:
     def register(self) -> Register:
         with self.state.transaction() as tx:
             return tx.registers([PATH])[PATH]
-
-    def put(self, path: MetaPath, document: dict[str, Any]) -> Revision:
-        self.writes += 1
-        revision = Revision(str(self.writes))
-        value = json.dumps(document).encode()
-        self.entries[path] = Entry(path=path, value=value, revision=revision, modified_at_ms=None)
-        return revision
 
     def stands(self, document: dict[str, Any] = WHOLE) -> None:
         """Known and stored from the beginning; the watch is whole, and all was read."""
@@ -110,48 +63,9 @@ class VersionedRegion:
             tx.save([Register(path=PATH, known=known, own=T0, kept=kept).sit(known, revision)])
         self.scan()
 
-    def scan(self, scan: Scan | None = None) -> None:
-        """Read all that the store holds, by a scan that was begun or by another one."""
-        driver, now = self.driver, Millis(self.now)
-        scan = scan or driver.armed()
-        ticket = driver.issue_page()
-        fence = self.entries[self.local.core.fence_path]
-        driver.take_page(scan, ticket, list(self.entries.values()), fence, now)
-        driver.end_scan(scan)
-        self.work()
-        assert driver.scan_complete(scan, now)
-
     def edit(self, document: dict[str, Any]) -> None:
         """A broker writes, and the watch tells it."""
-        self.put(PATH, document)
-        self.driver.noticed([PATH], Millis(self.now))
-        self.work()
-
-    def work(self) -> None:
-        """Read what is to be read, write what is to be written, publish what is to be published."""
-        driver, now = self.driver, Millis(self.now)
-        for _ in range(20):
-            plan, found = driver.plan_reads(), driver.next_transaction()
-            if plan is not None:
-                driver.take_answers(plan, {path: self.entries.get(path) for path in plan.paths}, now)
-            if found is not None:
-                batch, writes = found
-                puts = [write for write in writes if isinstance(write, Put)]
-                for write in puts:
-                    self.writes += 1
-                    revision = Revision(str(self.writes))
-                    self.entries[write.path] = Entry(
-                        path=write.path, value=write.value, revision=revision, modified_at_ms=None
-                    )
-                answers = [Written(path=write.path, revision=self.entries[write.path].revision) for write in puts]
-                driver.landed([driver.answered(batch, answers)], now)
-            rows = driver.outbox(100)
-            if rows:
-                self.published += [row.event for row in rows]
-                driver.published(rows, now)
-            if plan is None and found is None:
-                return
-        raise AssertionError("it does not come to rest")
+        self.edit_at(PATH, document)
 
     def ask(self, answer: BrokersTold) -> bool:
         """Ask if it is time; whether it was."""

@@ -20,8 +20,9 @@ from syncer.replication.driver import Driver
 from syncer.replication.local import going_over
 from syncer.replication.local.full_scan import Scan
 from syncer.stores.contract import Written
+from tests.support.driven_region import CAPABILITIES, T0
 from tests.support.parts import parts_of
-from tests.unit.replication.local.test_broker_versions import CAPABILITIES, HERE, PATH, PROOF, T0, VersionedRegion
+from tests.unit.replication.local.test_broker_versions import HERE, PATH, PROOF, VersionedRegion
 
 KIND: Final = ResourceKind.NAMESPACE
 FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER})
