@@ -15,6 +15,7 @@ from typing import Any
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.changeover import NEWEST
+from syncer.conflict.classes.periods import ScopePeriod
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
@@ -87,6 +88,7 @@ class Tables:
     """When local deletes were journaled as published."""
     tree: KeptTree = field(default_factory=lambda: KeptTree(label="", number=0))
     membership: Membership = field(default_factory=Membership)
+    scope_periods: tuple[ScopePeriod, ...] = ()
     repairs: dict[int, Repair] = field(default_factory=dict)
     tellings: dict[tuple[int, int], Telling | RefusedTelling] = field(default_factory=dict)
     forgotten: dict[MetaPath, Register] = field(default_factory=dict)
@@ -119,6 +121,7 @@ class Tables:
             self.deletes.copy(),
             self.tree,
             self.membership,
+            self.scope_periods,
             self.repairs.copy(),
             self.tellings.copy(),
             self.forgotten.copy(),
@@ -178,6 +181,7 @@ class Disk:
         fresh.poison, fresh.poison_ever = former.poison, former.poison_ever
         fresh.operations, fresh.stamped = former.operations, former.stamped
         fresh.journal, fresh.deletes = former.journal, former.deletes
+        fresh.scope_periods = former.scope_periods
         fresh.membership, fresh.forgotten = former.membership, former.forgotten
         fresh.carried, fresh.carried_ever = former.carried, former.carried_ever
         for number in sorted(former.outbox) if carry else ():
@@ -400,6 +404,14 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
     def set_left(self, left_at: Millis | None) -> None:
         """Note that this region has left the group, or has not."""
         self._write.membership = replace(self._read.membership, left_at=left_at)
+
+    def scope_periods(self) -> tuple[ScopePeriod, ...]:
+        """The latest scopes of this region."""
+        return self._read.scope_periods
+
+    def keep_scope_periods(self, periods: Sequence[ScopePeriod]) -> None:
+        """Keep these, and no others."""
+        self._write.scope_periods = tuple(periods)
 
     # -- outbox
 

@@ -117,6 +117,7 @@ def _tables(tables: Tables) -> dict[str, dict[Any, Any]]:
     return {
         "identity": {0: tables.identity},
         "membership": {0: tables.membership},
+        "scope_periods": dict(enumerate(tables.scope_periods)),
         "registers": tables.registers.copy(),
         "outbox": tables.outbox.copy(),
         "held": tables.held.copy(),

@@ -216,6 +216,7 @@ class SqlDisk(Disk):
             tx.tree()
             tx.peers()
             tx.membership()
+            tx.scope_periods()
             for path in {*paths, *self.tables.held}:
                 tx.held_publication(path)
             for row in [*self.tables.conflicts.values()]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _ADDED: Final[dict[str, Sequence[str]]] = {
+    "0024": ("DROP TABLE scope_periods",),
     "0023": ("DROP INDEX operations_kind",),
     "0021": ("ALTER TABLE identity DROP COLUMN projections",),
     "0020": (

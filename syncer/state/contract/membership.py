@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from syncer.conflict.classes.periods import ScopePeriod
 from syncer.model import Millis
 
 JOINING: Final = "nothing is written or published before 'syncer regions join --confirm'"
@@ -37,4 +39,12 @@ class MembershipTransaction(Protocol):
 
     def set_left(self, left_at: Millis | None) -> None:
         """Note that this region has left the group, or has not."""
+        ...
+
+    def scope_periods(self) -> tuple[ScopePeriod, ...]:
+        """The latest scopes of this region, the oldest first."""
+        ...
+
+    def keep_scope_periods(self, periods: Sequence[ScopePeriod]) -> None:
+        """Keep these, and no others."""
         ...

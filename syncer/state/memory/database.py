@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from syncer.conflict.acts import Journal
 from syncer.conflict.causality.consumed import Consumed
+from syncer.conflict.classes.periods import ScopePeriod
 from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.state.contract.conflicts import ConflictRow
@@ -52,6 +53,7 @@ class MemoryDatabase:
         self.operations: dict[int, tuple[Operation, Millis]] = {}
         self.tree: dict[str, KeptTree] = {"": KeptTree(label="", number=0)}
         self.membership: dict[str, Membership] = {"": Membership()}
+        self.scope_periods: dict[str, tuple[ScopePeriod, ...]] = {"": ()}
         self.repairs: dict[int, Repair] = {}
         self.tellings: dict[tuple[int, int], Telling | RefusedTelling] = {}
         self.jobs: dict[int, JobRow] = {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from syncer.conflict.classes.periods import ScopePeriod
 from syncer.model import Millis, Region
 from syncer.state.contract.identity import Identity, check_changes
 from syncer.state.contract.membership import Membership
@@ -42,6 +43,14 @@ class MemoryTransaction(PathTables, RecordTables, MoveRunTables, JobTables, Ledg
     def set_left(self, left_at: Millis | None) -> None:
         """Note that this region has left the group, or has not."""
         self._put(self._db.membership, "", replace(self._db.membership[""], left_at=left_at))
+
+    def scope_periods(self) -> tuple[ScopePeriod, ...]:
+        """The latest scopes of this region, the oldest first."""
+        return self._db.scope_periods[""]
+
+    def keep_scope_periods(self, periods: Sequence[ScopePeriod]) -> None:
+        """Keep these, and no others."""
+        self._put(self._db.scope_periods, "", tuple(periods))
 
     def save_peer(self, peer: PeerRow) -> None:
         """Keep what a peer told last."""

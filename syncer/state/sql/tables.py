@@ -139,6 +139,14 @@ membership: Final = Table(
     _at("left_at", nullable=True),
 )
 
+scope_periods: Final = Table(
+    "scope_periods",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=False),
+    _at("began_at"),
+    _text("rules", nullable=False),
+)
+
 outbox: Final = Table(
     "outbox",
     metadata,

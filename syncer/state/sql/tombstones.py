@@ -1,11 +1,12 @@
-"""The part of a transaction that is about the dead: tombstones, and which of them are gone for good."""
+"""The part of a transaction about the dead: tombstones, which of them are gone, and since when paths are carried."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, Select, delete, func, select, tuple_
+from sqlalchemy import Connection, Select, delete, func, insert, select, tuple_
 
+from syncer.conflict.classes.periods import ScopePeriod
 from syncer.conflict.tombstones import COUNTED
 from syncer.model import MetaPath, Millis, Stamp
 from syncer.replacing import replace
@@ -85,6 +86,22 @@ class TombstoneRows:
     def set_left(self, left_at: Millis | None) -> None:
         """Note that this region has left the group, or has not."""
         self._keep_membership(replace(self.membership(), left_at=left_at))
+
+    def scope_periods(self) -> tuple[ScopePeriod, ...]:
+        """The latest scopes of this region, the oldest first."""
+        table = tables.scope_periods
+        rows = self._connection.execute(select(table.c.began_at, table.c.rules).order_by(table.c.number))
+        return tuple(ScopePeriod(began, rules) for began, rules in rows)
+
+    def keep_scope_periods(self, periods: Sequence[ScopePeriod]) -> None:
+        """Keep these, and no others."""
+        table = tables.scope_periods
+        self._connection.execute(delete(table))
+        rows = [
+            {"number": number, "began_at": each.began_ms, "rules": each.rules} for number, each in enumerate(periods, 1)
+        ]
+        if rows:
+            self._connection.execute(insert(table), rows)
 
     def _keep_membership(self, membership: Membership) -> None:
         row = {"one": 1, "floor": membership.floor, "left_at": membership.left_at}

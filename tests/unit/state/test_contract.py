@@ -12,6 +12,7 @@ import pytest
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
+from syncer.conflict.classes.periods import UNDATED, ScopePeriod
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Stored, Wish
 from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken, OperationsFull
@@ -741,6 +742,22 @@ def test_tombstones_are_found_by_time_and_dropped(subject: Subject) -> None:
         assert work.membership() == Membership(floor=Millis(T0 + 1), left_at=Millis(T0 + 5))
         work.set_left(None)
         assert work.membership().left_at is None
+
+
+def test_the_latest_scopes_are_kept_in_their_order(subject: Subject) -> None:
+    first = ScopePeriod(Millis(0), "both /admin/policies/**")
+    second, last = ScopePeriod(Millis(T0), ""), ScopePeriod(UNDATED, first.rules)
+    with subject.state.transaction() as work:
+        assert work.scope_periods() == ()
+        work.keep_scope_periods([first, second, last])
+        assert work.scope_periods() == (first, second, last)
+    with subject.state.transaction() as work:
+        work.keep_scope_periods([second, last])
+    subject.state.renew(2, "store", "{}")
+    with subject.state.transaction() as work:
+        assert work.scope_periods() == (second, last), "another database of the region has the same scope"
+        work.keep_scope_periods([])
+        assert work.scope_periods() == ()
 
 
 def test_a_drop_that_is_undone_drops_nothing(subject: Subject) -> None:
