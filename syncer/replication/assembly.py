@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from syncer.conflict.classes.periods import ScopePeriods
 from syncer.conflict.guards import DeleteWindow
 from syncer.conflict.replica import Replica
 from syncer.model import Region
@@ -30,6 +31,7 @@ from syncer.replication.recovery.rebuild import BeginAnew
 from syncer.replication.telemetry import Telemetry
 from syncer.replication.uncompared import Uncompared
 from syncer.replication.unit_of_work import UnitsOfWork
+from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import Capabilities
 
 
@@ -141,11 +143,13 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
     group.evidence.until_ms = identity.heard_until
     with core.state.transaction() as tx:
         group.recall(tx)
+        before = _recall_periods(core, tx)
         antientropy.sum_what_is_shared()
         antientropy.tree_state.load(tx)
     if antientropy.tree_state.of_another_scope and identity.first_scan_done:
         sums = antientropy.tree_state
-        core.uncompared = Uncompared(rules=True, former=sums.former, unkept=sums.rules_unkept)
+        between = before.after(sums.former) if sums.former is not None else ()
+        core.uncompared = Uncompared(rules=True, former=sums.former, between=between, unkept=sums.rules_unkept)
     return Parts(
         core=core,
         telemetry=telemetry,
@@ -160,6 +164,19 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         inbound=inbound,
         control=control,
     )
+
+
+def _recall_periods(core: Core, tx: Transaction) -> ScopePeriods:
+    """Take the scopes that the database keeps, and add the daemon's own; those of before.
+
+    A daemon that only observes takes messages from now on, and none of what it leaves out. One that is to be active
+    takes none before it is the region's writer, and keeps its scope then.
+    """
+    before = ScopePeriods(tx.scope_periods())
+    core.periods = before.under(core.scope)
+    if core.observing and core.periods != before:
+        tx.keep_scope_periods(core.periods.kept)
+    return before
 
 
 def begin_anew(parts: Parts, asked: BeginAnew) -> None:

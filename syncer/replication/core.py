@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from syncer.conflict.classes.periods import NO_PERIODS, WITH_THE_DATABASE, ScopePeriods
 from syncer.conflict.cluster_names.telling import NO_NAMES, RegionNames
 from syncer.conflict.exclusion.telling import NOTHING_TOLD, Told
 from syncer.conflict.replica import Replica
@@ -84,6 +85,7 @@ class Core:
         fence: Set while this daemon is the region's writer.
         fence_unverified: The watch has had a gap since the fence was last read: until then nothing is written.
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
+        periods: Since when paths are carried: of the time before, this region knows no deletes.
         place: The store as the configuration names it.
         peculiar: In what this region differs from others by its configuration.
         renaming: The store is another one, or read by other names, and not all that differs by that is published yet.
@@ -101,6 +103,7 @@ class Core:
     fence: HeldFence | None = None
     fence_unverified: bool = False
     floor: Millis = Millis(0)
+    periods: ScopePeriods = NO_PERIODS
     place: NamedStore = NOWHERE
     peculiar: Peculiarities = NO_PECULIARITIES
     renaming: bool = False
@@ -117,6 +120,17 @@ class Core:
     def first_scan_done(self) -> bool:
         """Whether the first full scan of this database has finished."""
         return self.identity.first_scan_done
+
+    def forgotten_until(self, path: MetaPath) -> Millis:
+        """Return the time up to which deletes of a path may be unknown here, because they were forgotten.
+
+        That is the floor; and for a path that came into the scope, the time when it did, with the greatest error of a
+        clock.
+        """
+        since = self.periods.since(path) if self.scope.contains(path) else WITH_THE_DATABASE
+        if since == WITH_THE_DATABASE:
+            return self.floor
+        return max(self.floor, Millis(since + self.replica.settings.limits.max_clock_skew_ms))
 
     def renamed(self, identity: Identity) -> None:
         """The database has another generation: what is stamped from now on is counted by that."""

@@ -18,7 +18,8 @@ class Uncompared:
         place: The fence was written into a store at another address.
         policies: Topic policies were compared at another place, where the brokers kept them then.
         rules: Those of the scope may be others than before.
-        former: The scope before those; ``None``: it is not known, or they are the same.
+        former: The scope that was compared last; ``None``: it is not known, or it is the same.
+        between: Those that daemons had since, and did not compare all of; ``None`` for one that is not known.
         unkept: No rules were kept, as by an older version: most likely they are the same, so nothing counts as having
             come in.
     """
@@ -27,6 +28,7 @@ class Uncompared:
     policies: bool = False
     rules: bool = False
     former: Scope | None = None
+    between: tuple[Scope | None, ...] = ()
     unkept: bool = False
 
     def in_store_of(self, fence: Fence | None, at: str) -> Uncompared:
@@ -41,7 +43,7 @@ class Uncompared:
     @property
     def of_an_empty_database(self) -> Uncompared:
         """The same without rules from before: nothing is kept that they stand for, so nothing has come in by others."""
-        return replace(self, rules=False, former=None, unkept=False)
+        return replace(self, rules=False, former=None, between=(), unkept=False)
 
     @property
     def lets_in(self) -> bool:
@@ -52,7 +54,9 @@ class Uncompared:
         """Whether a path was carried before; ``None``: nobody knows by which rules."""
         if not self.rules or self.unkept:
             return True
-        return None if self.former is None else self.former.contains(path)
+        if self.former is None or None in self.between:
+            return None
+        return all(scope.contains(path) for scope in (self.former, *self.between) if scope is not None)
 
 
 NOTHING_UNCOMPARED: Final = Uncompared()

@@ -88,6 +88,7 @@ def settle(recovery: Recovery, now: Millis) -> None:
     Raises:
         Fenced: Another daemon is active on this database.
     """
+    _keep_period(recovery.core, now)
     retract(recovery, now)
     core = recovery.core
     if not core.uncompared.lets_in or core.observing:
@@ -119,6 +120,20 @@ def settle(recovery: Recovery, now: Millis) -> None:
         if not found:
             return
         place = (found[-1].stamp.updated_at_ms, found[-1].path)
+
+
+def _keep_period(core: Core, now: Millis) -> None:
+    """Keep since when the paths that come in are carried, before any message is taken."""
+    periods = core.periods.dated(now)
+    with core.state.transaction() as tx:
+        if tx.scope_periods() != periods.kept:
+            tx.keep_scope_periods(periods.kept)
+    core.periods = periods
+
+
+def knows(core: Core, register: Register) -> bool:
+    """Return whether what is known of a path counts: something is, and not from before the path came in."""
+    return register.known is not None and not is_met_anew(core, register)
 
 
 def _waits(register: Register) -> bool:
