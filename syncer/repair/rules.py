@@ -5,6 +5,8 @@ A snapshot may say anything that was once true. To tell it again is safe as long
 * A version that is lesser than the known one is never told. So whoever has folded a delete tells nothing before it.
 * Once a delete is forgotten, its path starts above the *floor*, the greatest time that was ever forgotten here. What is
   stamped at or below that and is unknown here may be what was deleted, so it is not told.
+* A region that took a path into its scope does not know what was deleted and forgotten before; whatever it does not
+  know and is stamped before that, with the greatest error of a clock, it does not tell.
 * A database that was made after the snapshot was taken does not know what was forgotten before its time, and has no
   floor of its own that shows it. It tells nothing that it does not know.
 
@@ -33,6 +35,7 @@ class Why(StrEnum):
 
     SUPERSEDED = "superseded"
     FORGOTTEN = "forgotten"
+    CAME_IN = "came-in"
     YOUNG_DATABASE = "young-database"
     HELD = "held"
     TWO_VALUES = "two-values"
@@ -47,6 +50,9 @@ DETAILS: Final = {
     Why.SUPERSEDED: "a later change is known here",
     Why.FORGOTTEN: "it is unknown here, and not later than deletes that were forgotten: it could raise what was "
     "deleted; if its value is wanted, write it anew ('syncer snapshot restore')",
+    Why.CAME_IN: "it is unknown here, and older than what this region remembers of the path: it may have been deleted "
+    "before the path came into the scope of this region, or before its database kept since when; tell it from a region "
+    "that knows it; if none does and its value is wanted, write it anew ('syncer snapshot restore')",
     Why.YOUNG_DATABASE: "it is unknown here, and this database is younger than the snapshot: it cannot know what was "
     "deleted; tell it from another region",
     Why.HELD: "this region's own change is held back here: see 'syncer holds list'",
@@ -66,11 +72,25 @@ class Bounds:
 
     Args:
         floor_ms: Greatest time of any delete that was ever forgotten here.
-        knows_all: It was there before the snapshot was taken.
+        knows_all: It was there before the snapshot was taken, or the message came.
+        carried_since_ms: Since when the region has carried the path; 0: since the database was made.
+        met: What is known of the path counts: it was not let go, and the store was read since it came in.
     """
 
     floor_ms: Millis
     knows_all: bool
+    carried_since_ms: Millis = Millis(0)
+    met: bool = True
+
+
+def may_be_deleted(settings: Settings, event: MetadataChangeEvent, bounds: Bounds) -> Why | None:
+    """Return why a version that is unknown here may be what was deleted and forgotten; ``None``: it is not."""
+    time, since = event.stamp.updated_at_ms, bounds.carried_since_ms
+    if time <= bounds.floor_ms:
+        return Why.FORGOTTEN
+    if not bounds.met or (since and time <= since + settings.limits.max_clock_skew_ms):
+        return Why.CAME_IN
+    return None if bounds.knows_all else Why.YOUNG_DATABASE
 
 
 def retell(
@@ -95,11 +115,9 @@ def retell(
     except ValueInvalid:
         return Why.UNREADABLE
     known = made_anew(settings.projections, register, (event.value,))[0].known
-    if known is None:
-        if event.stamp.updated_at_ms <= bounds.floor_ms:
-            return Why.FORGOTTEN
-        if not bounds.knows_all:
-            return Why.YOUNG_DATABASE
+    if known is None or not bounds.met:
+        if (why := may_be_deleted(settings, event, bounds)) is not None:
+            return why
     elif known.stamp == event.stamp:
         if known.digest != version.digest:
             return Why.TWO_VALUES

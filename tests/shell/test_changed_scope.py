@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from syncer.conflict.register import HoldReason
-from syncer.model import MetaPath
+from syncer.conflict.scope import DEFAULT_RULES
+from syncer.model import MetaPath, Region
+from syncer.repair.preview import Consent
+from syncer.repair.repair_file import RepairFile, write
 from syncer.waiting import until
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
 from tests.shell.region import Site, active, path_of, tenant
+from tests.shell.snapshots import compared, head, picture, synced
 
 IN, OUT = path_of("stays"), path_of("comes-and-goes")
 
@@ -27,6 +31,8 @@ def without(*tenants: str) -> dict[str, Any]:
 
 
 PLACES: Final = (("/admin/policies", ""), ("/admin/policies", "/**"), ("/admin/partitioned-topics", "/**"))
+BY_DEFAULT: Final = {"rules": [{"pattern": each.pattern, "direction": each.direction.value} for each in DEFAULT_RULES]}
+EAST, WEST = Region("east"), Region("west")
 WIDE: Final = scope("/admin/policies/**")
 NARROW: Final = scope(str(IN))
 SPACE: Final = MetaPath("/admin/policies/acme/orders")
@@ -214,3 +220,35 @@ async def test_what_waits_for_the_bus_stays_here_when_the_scope_is_narrowed(
             (row,) = west.ask(lambda views: views.conflicts(9))
             assert (row.path, row.reason) == (IN, "drift")
     assert {each.stamp.region for each in changes_on(bus_file) if each.path == IN} == {"east"}
+
+
+async def test_what_was_deleted_and_forgotten_before_it_came_in_is_not_told_from_an_old_snapshot(
+    make_site: MakeSite, tmp_path: Path
+) -> None:
+    left_out = {"rules": [{"pattern": str(OUT), "direction": "ignore"}, *BY_DEFAULT["rules"]]}
+    limits = {"tombstone_grace": "1ms"}
+    east, west = (make_site(name, scope=BY_DEFAULT, limits=limits) for name in ("east", "west"))
+    async with east.running():
+        async with west.running(scope=left_out):
+            await active(east, west)
+            await until(lambda: all(each.report()["peers"] for each in (east, west)), "both are heard")
+            for path in (OUT, IN):
+                east.writer.put(path, tenant("a"))
+            await until(lambda: west.get(IN) is not None, "what is in scope is carried")
+            await until(lambda: OUT in picture(east), "the other one is stamped")
+            plan = RepairFile(tmp_path / "old")
+            old = {OUT: picture(east)[OUT]}
+            write(plan.path, head(east.clock(), "east", "west"), compared({EAST: old, WEST: {}}))
+            east.writer.delete(OUT)
+            await until(lambda: east.ask(lambda views: views.register(OUT)) is None, "its delete is forgotten")
+            await until(lambda: scanned(west), "all was compared")
+        epoch = west.status().identity.epoch
+        async with west.running():
+            await until(lambda: west.status().identity.epoch > epoch and scanned(west), "all was compared")
+            repair = await synced(west, plan, Consent(old=True))
+            assert (repair.told, repair.refused) == (0, 1)
+            (refused,) = west.ask(lambda views: views.refused_tellings(repair.id, 9))
+            assert "before the path came into the scope" in refused.reason
+            west.writer.put(IN, tenant("b"))
+            await until(lambda: east.get(IN) == tenant("b"), "what the region publishes comes, and all before it")
+            assert (east.get(OUT), west.get(OUT)) == (None, None)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.model import Region
 from syncer.state.contract.repairs import RepairState
 from tests.simulation import pictures
@@ -59,6 +63,57 @@ def test_a_database_that_was_made_since_a_snapshot_does_not_raise_what_it_never_
     w.end()
     w.holds(P, None)
     assert refusals(w, "b") == ["young-database"]
+
+
+WITHOUT: Final = Scope((Rule(P, Direction.IGNORE), *DEFAULT_RULES))
+
+
+@both_stores
+def test_what_was_deleted_and_forgotten_before_a_path_came_in_does_not_rise_again(kind: StoreKind) -> None:
+    """The region that leaves it out has no floor: it has never forgotten anything of the path."""
+    w = Script(kind, kind, kind, forgets=True, compares=True)
+    b = w.sites[Region("b")]
+    w.rescope(b, WITHOUT)
+    w.settle()
+    w.write("a", P, W)
+    w.settle()
+    picture = pictures.take(w.sites[Region("a")], SCOPE)
+    assert P in {event.path for event in picture.events}
+    w.advance(30_000)
+    w.remove("a", P)
+    w.settle()
+    assert not any(P in site.disk.tables.registers for site in w.sites.values())
+    w.rescope(b, SCOPE)
+    w.settle()
+    assert b.disk.tables.membership.floor == 0
+    w.tell_again(b, picture)
+    w.end()
+    w.holds(P, None)
+    assert refusals(w, "b") == ["came-in"]
+
+
+@both_stores
+def test_what_a_daemon_left_out_for_a_moment_is_met_anew_by_the_next_one(kind: StoreKind) -> None:
+    """It has taken the delete off the bus and ended before it had read its store: its scope was never compared."""
+    w = Script(kind, kind, forgets=True, compares=True)
+    a, b = (w.sites[Region(region)] for region in "ab")
+    w.everybody_has(P, W)
+    w.rescope(b, WITHOUT)
+    w.restart("b")
+    w.advance(20_000)
+    w.remove("a", P)
+    w.deliver("b", w.tell("a"))
+    w.beat("b", "a")
+    for _ in range(12):
+        w.advance(10_000)
+        w.drain(a)
+    assert P in a.disk.tables.forgotten
+    w.rescope(b, SCOPE)
+    w.end()
+    for site in (a, b):
+        known = site.disk.tables.registers[P].known
+        assert known is not None
+        assert (known.stamp.is_baseline, known.stamp.region) == (True, "b"), "it is no version of before"
 
 
 @both_stores

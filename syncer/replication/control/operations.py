@@ -11,27 +11,28 @@ import structlog
 
 from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason, Register
-from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
+from syncer.repair.rules import Why, may_be_deleted
 from syncer.replication import bisection, publishing
 from syncer.replication.control import decisions, jobs, repair
 from syncer.replication.control.decisions import number_of
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.control.part import OperatorControl
+from syncer.replication.core import Core
 from syncer.replication.inbound import isolation
 from syncer.replication.inbound.arrived import arrived_of
 from syncer.replication.inbound.receive import take
 from syncer.replication.local.observe import state_event
 from syncer.replication.membership import forget, join, leave
-from syncer.replication.recovery import rebuild, state_transfer
+from syncer.replication.recovery import rebuild, rescoping, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.jobs import JobKind
 from syncer.state.contract.operations import Operation, OperationState
-from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.quarantine import DeadLetter, DeadLetterRow
 from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
@@ -127,7 +128,7 @@ def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operatio
     tx.drop_dead_letter(number)
     poison, path = row.poison, row.poison.path
     if poison.origin == "bus":
-        return _decode_again(control, unit, tx, poison), None
+        return _decode_again(control, unit, tx, row), None
     if path is None:
         return "dropped: it names no path", None
     unit.load((path,))
@@ -135,7 +136,7 @@ def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operatio
         unit.afterwards(partial(control.recovery.values.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
-        return _publish_again(control.core.scope, unit[path], tx, poison), None
+        return _publish_again(control.core, unit[path], tx, poison), None
     register = unit[path]
     hold = register.hold
     if hold is not None and hold.reason is HoldReason.STORE_REFUSED:
@@ -148,8 +149,9 @@ def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operatio
     return "read and tried again", None
 
 
-def _decode_again(control: OperatorControl, unit: UnitOfWork, tx: Transaction, poison: DeadLetter) -> str:
+def _decode_again(control: OperatorControl, unit: UnitOfWork, tx: Transaction, row: DeadLetterRow) -> str:
     """Take a message as if it came now; it is no duplicate of its first coming."""
+    poison = row.poison
     if poison.code == MessageUnreadable.code:
         raise PreconditionFailed(
             "the bus could not read this message whole, so nothing can be made of what is left of it",
@@ -159,18 +161,47 @@ def _decode_again(control: OperatorControl, unit: UnitOfWork, tx: Transaction, p
     if isinstance(arrived.message, MetadataChangeEvent):
         event = arrived.message
         unit.load((event.path,))
-        if unit[event.path].known is None and event.stamp.updated_at_ms <= control.core.floor:
-            raise PreconditionFailed(
-                f"{event.path}: the change of {event.stamp} is older than deletes that were forgotten since; it could "
-                "raise what was deleted",
-                hint="If its value is wanted, write it anew; then 'syncer quarantine discard'.",
-            )
+        _check_not_deleted(control, unit[event.path], event, row.recorded_at_ms)
         arrived = replace(arrived, message=replace(event, sequence=0))
     take(control.inbound, unit, tx, [arrived])
     return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
 
 
-def _publish_again(scope: Scope, register: Register, tx: Transaction, poison: DeadLetter) -> str:
+def _check_not_deleted(control: OperatorControl, register: Register, event: MetadataChangeEvent, came: Millis) -> None:
+    """Refuse a change that may be what the group has deleted and forgotten.
+
+    Args:
+        control: What operators ask of the region.
+        register: The path's.
+        event: The change.
+        came: When it was set aside.
+
+    Raises:
+        PreconditionFailed: It may be.
+    """
+    core = control.core
+    if not core.scope.contains(event.path) or rescoping.knows(core, register):
+        return  # it is ignored, or is compared with what is known
+    bounds = repair.bounds_of(core, register, knows_all=came >= repair.born_ms(core))
+    match may_be_deleted(core.replica.settings, event, bounds):
+        case Why.FORGOTTEN:
+            raise PreconditionFailed(
+                f"{event.path}: the change of {event.stamp} is older than deletes that were forgotten since; it could "
+                "raise what was deleted",
+                hint="If its value is wanted, write it anew; then 'syncer quarantine discard'.",
+            )
+        case Why() if event.value is not None:
+            raise PreconditionFailed(
+                f"{event.path}: the change of {event.stamp} is unknown here and older than what this region remembers "
+                "of the path; it could raise what was deleted",
+                hint="A value that another region has comes from there. If no region has it and it is wanted, write it "
+                "anew; then 'syncer quarantine discard'.",
+            )
+        case _:
+            return
+
+
+def _publish_again(core: Core, register: Register, tx: Transaction, poison: DeadLetter) -> str:
     """Put a local change into the outbox again, unless another one has taken its place."""
     known = register.known
     if known is None or poison.position != f"{register.path} {known.stamp}":
@@ -178,8 +209,14 @@ def _publish_again(scope: Scope, register: Register, tx: Transaction, poison: De
     event = state_event(register, poison.payload)
     if event is None:
         raise PreconditionFailed(f"{register.path}: the value of {known.stamp} is not known any more")
-    publishing.require(scope, register.path, "It stays in the quarantine; see 'syncer quarantine discard'.")
-    publishing.enqueue(scope, tx, [event])
+    publishing.require(core.scope, register.path, "It stays in the quarantine; see 'syncer quarantine discard'.")
+    if not rescoping.knows(core, register):
+        raise PreconditionFailed(
+            f"{register.path}: the path came into the scope, and the store was not read since; meanwhile "
+            f"{known.stamp} may have been deleted",
+            hint="Try again in a few minutes; what is found there then is published by itself.",
+        )
+    publishing.enqueue(core.scope, tx, [event])
     return "it is published again"
 
 

@@ -17,6 +17,7 @@ from enum import Enum, auto
 from typing import Final
 
 from syncer.conflict.acts import Outcome
+from syncer.conflict.register import Register
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis
 from syncer.repair.preconditions import Offer, Terms, objections, require_open
@@ -24,9 +25,10 @@ from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
 from syncer.replication import publishing
 from syncer.replication.control.part import OperatorControl
+from syncer.replication.core import Core
 from syncer.replication.local.observe import state_event
 from syncer.replication.membership import join
-from syncer.replication.recovery import rebuild
+from syncer.replication.recovery import rebuild, rescoping
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.operations import Operation
@@ -122,13 +124,12 @@ def _decide(
 ) -> Repair:
     """Decide each telling of a portion, in this very transaction."""
     unit.load(tuple({each.path for each in portion}))
-    born_ms = control.core.identity.generation * _SECOND_MS  # a generation is the second of a database's birth
     skew_ms = control.core.replica.settings.limits.max_clock_skew_ms
-    bounds = Bounds(floor_ms=control.core.floor, knows_all=repair.taken_at_ms >= born_ms + skew_ms)
+    knows_all = repair.taken_at_ms >= born_ms(control.core) + skew_ms
     refused: list[RefusedTelling] = []
     told, superseded, reread, elsewhere = [], 0, 0, 0
     for each in portion:
-        outcome = _outcome(control, unit, each, bounds)
+        outcome = _outcome(control, unit, each, knows_all=knows_all)
         match outcome:
             case Why.SUPERSEDED:
                 superseded += 1
@@ -163,13 +164,35 @@ def _decide(
     )
 
 
-def _outcome(control: OperatorControl, unit: UnitOfWork, telling: Telling, bounds: Bounds) -> Outcome | Why:
+def bounds_of(core: Core, register: Register, *, knows_all: bool) -> Bounds:
+    """Return what of the past this region can know of a path.
+
+    Args:
+        core: The region's replica.
+        register: Of the path, as it is known here.
+        knows_all: The database was there when it was said what is to be judged.
+    """
+    return Bounds(
+        floor_ms=core.floor,
+        knows_all=knows_all,
+        carried_since_ms=core.periods.since(register.path),
+        met=register.known is None or rescoping.knows(core, register),
+    )
+
+
+def born_ms(core: Core) -> Millis:
+    """Return when this database was made: its generation is the second of its birth."""
+    return Millis(core.identity.generation * _SECOND_MS)
+
+
+def _outcome(control: OperatorControl, unit: UnitOfWork, telling: Telling, *, knows_all: bool) -> Outcome | Why:
     if not control.core.scope.contains(telling.path):
         return Why.OUT_OF_SCOPE
     if telling.event is None:
         return Why.UNSTAMPED
     if not control.core.scope.direction(telling.path).publishes:
         return Why.OUT_OF_SCOPE  # who only takes what others publish, speaks for nobody; one of these can be asked
+    bounds = bounds_of(control.core, unit[telling.path], knows_all=knows_all)
     return retell(control.core.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
 
 
@@ -183,7 +206,7 @@ def may_tell(control: OperatorControl) -> bool:
         or control.core.fence is None
     ):
         return False
-    if progress.lost is not None or progress.unheard:
+    if progress.lost is not None or progress.unheard or control.core.uncompared.lets_in:
         return False
     return control.core.first_scan_done and rebuild.phase_of(control.recovery) is Phase.DONE
 
@@ -220,6 +243,11 @@ def _check_region(control: OperatorControl) -> None:
         raise PreconditionFailed(
             "the daemon has not read the whole store yet",
             hint="Try again when 'syncer status' shows the first scan as finished.",
+        )
+    if control.core.uncompared.lets_in:
+        raise PreconditionFailed(
+            "the daemon has not read the whole store yet since paths came into its scope",
+            hint="Try again in a few minutes: it has read the store since it started.",
         )
 
 

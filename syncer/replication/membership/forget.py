@@ -41,12 +41,12 @@ def still_under_way(membership: MembershipChanges, event: MetadataChangeEvent, r
     """Whether a change was published before its region has left, and can do no harm although it comes afterwards.
 
     Nobody waits for it any more, so deletes that it contradicts may be forgotten; none of them is younger than the
-    floor.
+    floor, or was made before the path came into the scope.
     """
     last = membership.group.peers.last_of_left(event.sender)
     if last is None or not 0 < event.sequence <= last:
         return False
-    return register.known is not None or event.stamp.updated_at_ms > membership.core.floor
+    return register.known is not None or event.stamp.updated_at_ms > membership.core.forgotten_until(event.path)
 
 
 def refused(membership: MembershipChanges, sender: str) -> tuple[str, str] | None:

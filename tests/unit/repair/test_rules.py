@@ -73,6 +73,23 @@ def test_a_database_that_is_younger_than_the_snapshot_tells_only_what_it_knows()
     assert isinstance(verdict(register(known=version(Y, OLD)), event(X, LATER), young), Outcome)
 
 
+@pytest.mark.parametrize(
+    ("since", "expected"), [(0, None), (OLD.updated_at_ms - SKEW - 1, None), (OLD.updated_at_ms - SKEW, Why.CAME_IN)]
+)
+def test_what_may_have_been_deleted_before_the_path_came_in_is_not_raised(since: int, expected: Why | None) -> None:
+    bounds = Bounds(floor_ms=Millis(0), knows_all=True, carried_since_ms=Millis(since))
+    found = verdict(register(), event(X, OLD), bounds)
+    assert found is expected or (expected is None and isinstance(found, Outcome))
+    known = register(known=version(X, OLD))
+    assert isinstance(verdict(known, event(X, OLD), bounds), Outcome), "what is known was not forgotten"
+
+
+def test_what_was_known_before_the_path_came_in_counts_for_nothing_until_the_store_was_read() -> None:
+    unmet = Bounds(floor_ms=Millis(0), knows_all=True, met=False)
+    for stamp in (OLD, LATER):
+        assert verdict(register(known=version(X, OLD)), event(X, stamp), unmet) is Why.CAME_IN
+
+
 def test_one_stamp_with_two_values_is_told_by_nobody() -> None:
     assert verdict(register(known=version(X, OLD)), event(Y, OLD)) is Why.TWO_VALUES
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from syncer.bus.wire.codec import encode
 from syncer.conflict.register import Hold, HoldReason
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
@@ -18,10 +19,12 @@ from syncer.replication.control import repair
 from syncer.replication.control.repair import OUTBOX_ROOM, PORTION, Turn
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.memory import MemoryState
 from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Pair, Site, both_have, path_of, value_of, version
+from tests.unit.replication.local.test_store_migration import scanned
 
 EAST, WEST = Region("east"), Region("west")
 A, B, C = map(path_of, ("a", "b", "c"))
@@ -185,6 +188,101 @@ def test_a_database_younger_than_the_snapshots_raises_nothing_that_it_does_not_k
     run(pair.east, pair.now)
     assert pair.east.known(A) is None
     assert pair.east.known(B) == replace(version(B, 2, 500, "west"), value=value_of(2))
+
+
+def opted_in(path: MetaPath) -> Pair:
+    """East leaves a path out, and takes it in again."""
+    pair = Pair(Site("east", Scope((Rule(path, Direction.IGNORE), *DEFAULT_RULES))), Site("west"))
+    pair.beat(2)
+    pair.east.scope = Scope()
+    pair.east.begin()
+    return pair
+
+
+def test_a_region_does_not_raise_what_was_deleted_before_it_carried_the_path() -> None:
+    pair = opted_in(A)
+    scanned(pair.east, Millis(pair.now))
+    pair.beat(2)
+    number = begin(pair.east, told(event_of(A, 1, 500, "west"), event_of(B, 1, 500, "west")), pair.now)
+    run(pair.east, pair.now)
+    assert (pair.east.known(A), counts(repair_of(pair.east.state, number))) == (None, (2, 1, 0, 1))
+    (refused,) = pair.east.state.database.tellings.values()
+    assert (getattr(refused, "path", None), getattr(refused, "reason", "").split(":")[0]) == (A, "came-in")
+
+
+def test_nothing_is_told_before_the_store_was_read_by_a_wider_scope() -> None:
+    pair = opted_in(A)
+    number = bring(pair.east, told(event_of(B, 1, 500, "west")), pair.now)
+    answered = operate(pair.east, "snapshot-sync", pair.now, repair=str(number))
+    assert "since paths came into its scope" in answered.answer
+    scanned(pair.east, Millis(pair.now))
+    assert operate(pair.east, "snapshot-sync", pair.now, repair=str(number)).state is OperationState.DONE
+    pair.east.scope = Scope((Rule(B, Direction.IGNORE), *DEFAULT_RULES))
+    pair.east.begin()
+    pair.beat(2)
+    assert run(pair.east, pair.now) == [Turn.IDLE], "it goes on when the store was read"
+    scanned(pair.east, Millis(pair.now))
+    assert run(pair.east, pair.now) == [Turn.MORE, Turn.IDLE]
+
+
+def aside(site: Site, event: MetadataChangeEvent, at: int) -> str:
+    """Set a message of the bus aside, and ask for it to be tried again."""
+    sent = encode(event)
+    with site.state.transaction() as tx:
+        tx.quarantine(
+            DeadLetter(
+                origin="bus", code="x", detail="", position="1", payload=sent.payload, properties=dict(sent.properties)
+            ),
+            Millis(at),
+        )
+    (number,) = site.state.database.quarantine
+    return str(number)
+
+
+@pytest.mark.parametrize(
+    ("path", "edition", "time", "came", "taken"),
+    [
+        (A, 1, 500, 0, False),
+        (A, None, 500, 0, True),
+        (A, 1, 400_000, 0, True),
+        (B, 1, 500, 0, True),
+        (B, 1, 500, -(10**10), False),
+        (MetaPath("/admin/clusters/pulsar"), 1, 500, 0, True),
+    ],
+    ids=["came in", "a delete", "made since", "carried all the time", "came before the database", "left out"],
+)
+def test_a_message_that_was_set_aside_raises_nothing_that_may_have_been_deleted(
+    path: MetaPath, edition: int | None, time: int, came: int, *, taken: bool
+) -> None:
+    pair = opted_in(A)
+    scanned(pair.east, Millis(pair.now))
+    core = parts_of(pair.east.driver).core
+    core.renamed(replace(core.identity, generation=(T0 - 10**9) // 1000))
+    event = replace(event_of(path, edition, time, "west"), sender="db-west", sequence=900)
+    number = aside(pair.east, event, T0 + came)
+    answered = operate(pair.east, "quarantine-retry", pair.now + 500_000, id=number)
+    assert (answered.answer == "decoded and handled") is taken, answered.answer
+    assert taken or "could raise what was deleted" in answered.answer
+    assert bool(pair.east.state.database.quarantine) is not taken
+
+
+def test_a_change_that_was_not_sent_is_not_published_before_its_path_was_read_again() -> None:
+    pair = Pair(Site("east"), Site("west"))
+    pair.east.has(A, 1, 100)
+    pair.beat(2)
+    known = version(A, 1, 100, "east")
+    unsent = DeadLetter(
+        origin="outbox", code="x", detail="", position=f"{A} {known.stamp}", path=A, payload=value_of(1)
+    )
+    for scope in (Scope((Rule(A, Direction.IGNORE), *DEFAULT_RULES)), Scope()):
+        pair.east.scope = scope
+        pair.east.begin()
+    with pair.east.state.transaction() as tx:
+        tx.quarantine(unsent, Millis(pair.now))
+    (number,) = pair.east.state.database.quarantine
+    answered = operate(pair.east, "quarantine-retry", pair.now, id=str(number))
+    assert "the store was not read since" in answered.answer
+    assert (list(pair.east.state.database.quarantine), pair.east.state.database.outbox) == ([number], {})
 
 
 def test_what_no_daemon_has_stamped_is_read_again_here_and_left_to_the_others_there() -> None:
