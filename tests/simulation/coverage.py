@@ -48,6 +48,7 @@ FAULTS: Final = {
     "newer program": "a region goes on with a newer program, which projects otherwise",
     "went over": "a region has gone over to another projection",
     "scopes": "the scopes of the regions differ",
+    "rest": "a region leaves a path out for a while, in which it is deleted everywhere and forgotten",
     "names": "the brokers of a region call clusters otherwise than the group does",
     "rename": "a region is told other names of its clusters",
     "excludes": "a region has fields for itself",

@@ -66,7 +66,9 @@ class Mode:
         scopes: The scopes of the regions differ.
         classes: They differ in which paths are carried at all.
         trees: They differ in the directions of tenants, of namespaces and of topics.
+        opting: A path is carried both ways, or not at all.
         rescope: Chance that a region is started anew with another scope.
+        rest: Chance that a region leaves a path out for a while, in which it is deleted everywhere and forgotten.
         names: Brokers of some regions call clusters otherwise than the group does.
         rename: Chance that a region is started anew with another table of such names.
         excludes: Regions have fields for themselves, each by rules of its own.
@@ -127,7 +129,9 @@ class Mode:
     scopes: bool = False
     classes: bool = False
     trees: bool = False
+    opting: bool = False
     rescope: float = 0.0
+    rest: float = 0.0
     names: bool = False
     rename: float = 0.0
     excludes: bool = False
@@ -216,6 +220,23 @@ _CLASSES: Final = replace(
 )
 
 _OPTING: Final = replace(_CLASSES, name="opting", rescope=0.015, actions=(120, 260))
+
+_REPAIRS_OPTING_FORGETTING: Final = replace(
+    _OPTING,
+    name="repairs-opting-forgetting",
+    opting=True,
+    picture=0.15,
+    rescope=0.005,
+    outside=0.06,
+    pause=0.0,
+    vanish=0.002,
+    regions=(2, 2, 3),
+    rest=0.04,
+    paths=1,
+    found=0.5,
+    actions=(120, 200),
+)
+"""Paths come into a scope after their deletes were forgotten, and snapshots of before are told there."""
 
 _SCOPED_TREES: Final = replace(
     _SCOPES, name="scoped-trees", trees=True, compares=True, paths=7, actions=(100, 220), pause=0.005, lose=0.02
@@ -490,6 +511,7 @@ MODES: Final[dict[str, Mode]] = {
         replace(_WIPED_FORGETTING, name="repairs-wiped", picture=0.05),
         replace(_PARTING, name="repairs-parting", picture=0.05),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
+        _REPAIRS_OPTING_FORGETTING,
         _CLASSES,
         _OPTING,
         replace(_OPTING, name="opting-wiped", wipe=0.008, mislay=0.1, reorder=1),

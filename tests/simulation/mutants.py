@@ -598,6 +598,10 @@ def _young_knows_all() -> Patches:
     return [(repair, "Bounds", lambda **facts: Bounds(**{**facts, "knows_all": True}))]
 
 
+def _what_came_in_is_told() -> Patches:
+    return [(repair, "Bounds", lambda **facts: Bounds(**{**facts, "carried_since_ms": Millis(0)}))]
+
+
 def _outgrown_is_told() -> Patches:
     real = retell
 
@@ -779,6 +783,7 @@ MUTANTS = (
         _forgotten_is_raised,
         schedule="what_was_deleted_and_forgotten_since_a_snapshot_does_not_rise_again",
     ),
+    Mutant("what came in late is told from old snapshots", ("repairs-opting-forgetting",), _what_came_in_is_told),
     Mutant("a repair tells what is outgrown", ("repairs",), _outgrown_is_told),
     Mutant(
         "a young database knows all",

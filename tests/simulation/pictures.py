@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from syncer.conflict.classes.moving import is_unmet
 from syncer.conflict.scope import Scope
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
 from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
+from syncer.repair.preconditions import scopes_text
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 
 if TYPE_CHECKING:
@@ -36,14 +38,20 @@ class Picture:
             for number, (path, event) in enumerate(rows, 1)
         ]
 
-    def repair(self) -> Repair:
-        """As it is brought in."""
+    def repair(self, teller: Region, scope: Scope) -> Repair:
+        """As it is brought in, compared with what the region that is to tell it holds by its scope of now.
+
+        Args:
+            teller: That region.
+            scope: Its scope.
+        """
+        scopes = {teller: scope.fingerprint} | {self.region: self.scope}
         return Repair(
             id=0,
             state=RepairState.READY,
             regions=(self.region,),
             taken_at_ms=self.taken_at_ms,
-            rules=(self.scope, TieOrder.SMALLER_REGION.value),
+            rules=(scopes_text(scopes), TieOrder.SMALLER_REGION.value),
             asked_by="operator",
             reason="simulated",
             made_at_ms=self.taken_at_ms,
@@ -60,7 +68,7 @@ def take(site: Site, scope: Scope) -> Picture:
         node, resource, stored = site.store.nodes.get(path), classify(path), register.stored
         if resource is None or stored is None or not scope.contains(path):
             continue
-        if (fingerprint(path, node.value) if node is not None else None) != stored.digest:
+        if is_unmet(register) or (fingerprint(path, node.value) if node is not None else None) != stored.digest:
             unseen.append(path)
             continue
         if register.due or (register.hold is not None and register.hold.local):

@@ -12,6 +12,7 @@ import orjson
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.causality.order import later
+from syncer.conflict.classes.moving import is_unmet
 from syncer.conflict.classes.pairs import class_of, label_of
 from syncer.conflict.digest_tree import GROUPS, Changes, DigestTree, note, unpacked
 from syncer.conflict.guards import Topics
@@ -298,6 +299,7 @@ class Referee:
         if self.fields is not None:
             self.fields.keep(event)
         if self._told_before(site, event, digest):
+            self._raises_nothing(site, before, event)
             return
         if asserted is not None:
             rejected = self._rejected.pop((site.region, path), None)
@@ -346,6 +348,24 @@ class Referee:
             self._told_again.add((path, event.stamp))
         known.held = event.sequence == 0
         return True
+
+    def _raises_nothing(self, site: Site, before: Tables, event: MetadataChangeEvent) -> None:
+        """A region tells an old value again only where it knows it: nobody may have forgotten a later delete of it.
+
+        A baseline may be younger than a delete of a greater time: it was deleted by whoever had seen it.
+        """
+        register, path = before.registers.get(event.path), event.path
+        if event.value is None or (register is not None and register.known is not None and not is_unmet(register)):
+            return
+        told = self.history.named.get((path, event.stamp))
+        for other in (*self._sites.values(), *self._gone.values()):
+            gone = _known_in(other.disk.tables.forgotten.get(path))
+            if gone is None or not later(gone.stamp, event.stamp, TieOrder.SMALLER_REGION):
+                continue
+            delete = self.history.named.get((path, gone.stamp))
+            if not event.stamp.is_baseline or (delete is not None and told in delete.past):
+                detail = f"{site.region} tells {event.stamp}; {other.region} has forgotten its delete {gone.stamp}"
+                raise Violation("forgotten rises", path, detail)
 
     def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
         """A local change: its time is not from the future, and it is no first sight."""

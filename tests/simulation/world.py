@@ -94,6 +94,15 @@ CLASSES: Final = (
     ),
 )
 """And of these, where they differ in what is carried."""
+WHOLE_OR_NOT: Final = (
+    SCOPE,
+    SCOPE,
+    *(
+        Scope((*(Rule(path, Direction.IGNORE) for path in ignored), *DEFAULT_RULES))
+        for ignored in ((LONE,), (LONE, MetaPath("/admin/resourcegroups/s")))
+    ),
+)
+"""And of these, where a path is carried both ways or not at all."""
 TREES: Final = (
     SCOPE,
     *(
@@ -344,6 +353,8 @@ class World:
     @property
     def _scopes(self) -> tuple[Scope, ...]:
         """The scopes of which a region draws its own."""
+        if self.mode.opting:
+            return WHOLE_OR_NOT
         return TREES if self.mode.trees else CLASSES if self.mode.classes else SCOPES
 
     def _excludes(self, site: Site) -> None:
@@ -645,6 +656,7 @@ class World:
             (mode.versions, "versions"),
             (mode.untold, "silence"),
             (mode.rescope, "rescope"),
+            (mode.rest, "rest"),
             (mode.rename, "rename"),
             (mode.rule, "rule"),
             (mode.withheld, "withheld"),
@@ -714,6 +726,10 @@ class World:
                 self.writers.rule(site, drawn(rng))
             case "rescope":
                 self.rescope(site, rng.choice(self._scopes))
+            case "rest":
+                self.rescope(site, rng.choice(WHOLE_OR_NOT[2:]))
+                self.rest_without(rng.choice(self.paths))
+                self.rescope(site, SCOPE)
             case "rename" if site.store.names is not None:
                 self.rename(site, site.store.names.table(rng))
             case "partition":
@@ -767,6 +783,23 @@ class World:
         self.referee.rescopes(site)
         self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
 
+    def rest_without(self, path: MetaPath) -> None:
+        """Somebody deletes a path, for the group and in each region that does not carry it.
+
+        Nothing else happens for a while, and nothing fails: what is under way arrives, and deletes are forgotten.
+        """
+        carriers = [each for each in self.sites.values() if (each.scope or self.scope).contains(path)]
+        for site in (*carriers[:1], *(each for each in self.sites.values() if each not in carriers)):
+            if path in site.store.nodes:
+                self.delete(site.region, path)
+        self.story.tell("-", "nothing else happens for a while")
+        for _ in range(2 * _QUIET_ROUNDS):
+            for site in self.sites.values():
+                if not any(daemon.alive for daemon in site.daemons):
+                    self.start(site.region)
+                self.drain(site)
+            self.advance(_WIDELY_MS // 2)
+
     def rename(self, site: Site, told: Mapping[str, str]) -> set[MetaPath]:
         """A region is started anew with another table of names; what is under way to its store comes too late.
 
@@ -799,7 +832,7 @@ class World:
 
     def tell_again(self, site: Site, picture: Picture) -> None:
         """A person has a region tell a snapshot, however old it is and whatever it deletes."""
-        number = site.disk.bring_in(picture.repair(), picture.tellings())
+        number = site.disk.bring_in(picture.repair(site.region, site.scope or self.scope), picture.tellings())
         self.story.tell(site.region, f"is to tell the picture of {picture.region} of {picture.taken_at_ms}")
         site.disk.ask("snapshot-sync", repair=str(number), force_old="true", allow_deletes="true")
 
