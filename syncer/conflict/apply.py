@@ -16,7 +16,7 @@ from syncer.conflict.fields.own import localized, part_of
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import flips_of, settled
-from syncer.conflict.projection import Document, canonical, carried, parse, stored
+from syncer.conflict.projection import Document, canonical, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
@@ -100,12 +100,15 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     refusal = examine(proposal)
     if refusal is not None and refusal.reason is None:
         return Outcome(register, (), refusal.need)
-    kept = _keeping_loser(register, completes(register, held) if held is not None else None)
+    kept = _keeping_loser(settings, register, completes(register, held) if held is not None else None)
     if refusal is not None and refusal.reason is not None:
         hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)
         note = journal(path, known, Decision.HELD, detail=f"{refusal.reason}: {refusal.detail}")
         return Outcome(replace(register, hold=hold, parked=None), (*kept, note))
-    write = _write(register, stored(proposed) if proposed is not None else None, entry)
+    target = proposed
+    if target is None and present is not None:
+        target = projection.left_alone(present) or None
+    write = _write(register, stored(target) if target is not None else None, entry)
     intent = Intent(
         batch=batch,
         version=replace(known, value=None),
@@ -123,7 +126,7 @@ def _own_alone(
     settings: Settings, register: Register, known: Version, entry: Entry, fields: KeptFields | None
 ) -> Outcome:
     """Only fields that are the store's own differ: it holds what it should, and the group's values are kept."""
-    lost = _keeping_loser(register, completes(register, entry.value))
+    lost = _keeping_loser(settings, register, completes(register, entry.value))
     met = replace(settled(register.sit(known, entry.revision)), kept=fields)
     return Outcome(met, lost, Need.READ if excluding.outdated(settings, met) else Need.NOTHING)
 
@@ -137,7 +140,7 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
     return Delete(path=register.path, expected=expected)
 
 
-def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
+def _keeping_loser(settings: Settings, register: Register, held: bytes | None) -> tuple[Act, ...]:
     """The stored value, local fields included but for secrets, for a conflict that the stored value has lost.
 
     Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
@@ -145,7 +148,8 @@ def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
     stored = register.stored
     if stored is None or stored.digest is None or held is None:
         return ()
-    return (FillConflict(path=register.path, digest=stored.digest, value=carried(kind_at(register.path), held)),)
+    value = settings.projections.carried(kind_at(register.path), held)
+    return (FillConflict(path=register.path, digest=stored.digest, value=value),)
 
 
 def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:

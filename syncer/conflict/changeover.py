@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict
-from syncer.conflict.projection import FORMER, PROJECTIONS, Projection, carried
+from syncer.conflict.projection import FORMER, FORMERS, PROJECTIONS, Projection
 from syncer.conflict.register import Register
 from syncer.errors import StateForeign, ValueInvalid
 from syncer.model import Digest, MetaPath, ResourceKind, Version
@@ -23,17 +23,26 @@ from syncer.replacing import replace
 
 GOES_OVER: Final = ">"
 _NOBODY: Final[Mapping[ResourceKind, Projection]] = {}
+_ESCAPE: Final = b"\\"
 _TELLING: Final = {
-    kind: tuple(f'"{name}"'.encode() for name in (*PROJECTIONS[kind].unset, *PROJECTIONS[kind].derived))
-    for kind in FORMER
+    kind: (*(f'"{name}"'.encode() for name in (*each.unset, *each.derived, *each.withheld)), _ESCAPE)
+    for kind, each in PROJECTIONS.items()
+    if kind in FORMER
 }
-"""Names of fields that the two projections of a kind treat otherwise: a value without them has one digest by both."""
+"""Names of fields that the projections of a kind treat otherwise: a value without them has one digest by all.
+
+A backslash may write any of them otherwise.
+"""
+
+
+def _all_of(kind: ResourceKind) -> tuple[Projection, ...]:
+    """The projections of a kind that this program can work by, the newest first."""
+    return (PROJECTIONS[kind], *FORMERS.get(kind, ()))
 
 
 def able_ids(kind: ResourceKind) -> tuple[str, ...]:
     """Ids of the projections that this program can work by, the newest first."""
-    ids = (PROJECTIONS[kind].id,)
-    return (*ids, FORMER[kind].id) if kind in FORMER else ids
+    return tuple(each.id for each in _all_of(kind))
 
 
 ABLE: Final = frozenset(each for kind in FORMER for each in able_ids(kind))
@@ -94,15 +103,20 @@ class ProjectionsInUse:
         """The same, with nothing left by the former ones."""
         return ProjectionsInUse(self.by_kind, able=self.able)
 
-    def other(self, kind: ResourceKind) -> Projection | None:
-        """The other projection that may have made digests here.
+    def others(self, kind: ResourceKind) -> tuple[Projection, ...]:
+        """The other projections that may have made digests here, the likeliest first.
 
-        While a kind goes over it is the former one, either way. Else it is one that tells more apart: by one that tells
+        While a kind goes over the former one is among them, either way. All others tell more apart: by one that tells
         less, two values that differ by the one in use can have one digest, and one would pass for the other.
         """
-        if kind in self.former:
-            return self.former[kind]
-        return FORMER.get(kind) if self.by_kind[kind].id == PROJECTIONS[kind].id else None
+        known, former = _all_of(kind), self.former.get(kind)
+        in_use = [each.id for each in known].index(self.by_kind[kind].id)
+        older = known[in_use + 1 :]
+        return older if former is None or former in older else (former, *older)
+
+    def carried(self, kind: ResourceKind, value: bytes) -> bytes:
+        """What of a stored value may leave its store, by the projection in use."""
+        return self.by_kind[kind].carried(value)
 
     def concerns(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path may be made anew."""
@@ -177,23 +191,33 @@ def made_anew(
     """
     acts: tuple[Act, ...] = ()
     kind, known = kind_at(register.path), register.known
-    other = projections.other(kind)
-    if other is None:
+    others = projections.others(kind)
+    if not others:
         return register, acts
     marks = _TELLING[kind]
     for value in values if known is None else (known.value, *values):
         if value is None or not _tells(value, marks):
             continue
         try:
-            before, digest = other.digest(value), projections.by_kind[kind].digest(value)
+            digest = projections.by_kind[kind].digest(value)
+            former = [before for each in others if (before := each.digest(value)) != digest]
         except ValueInvalid:
             continue
-        if before == digest:
-            continue
-        if register.stored_digest == before:
-            acts = (*acts, FillConflict(path=register.path, digest=before, value=carried(kind, value)))
-        register = _translated(register, before, digest)
-    return register, acts
+        for before in dict.fromkeys(former):
+            if register.stored_digest == before:
+                told = projections.carried(kind, value)
+                acts = (*acts, FillConflict(path=register.path, digest=before, value=told))
+            register = _translated(register, before, digest)
+    return _withholding(projections, kind, register), acts
+
+
+def _withholding(projections: ProjectionsInUse, kind: ResourceKind, register: Register) -> Register:
+    """The register without what may not leave its store: a value that was told by a former projection had that."""
+    known = register.known
+    if known is None or known.value is None:
+        return register
+    value = projections.carried(kind, known.value)
+    return register if value is known.value else replace(register, known=replace(known, value=value))
 
 
 def _tells(value: bytes, marks: Iterable[bytes]) -> bool:
@@ -221,9 +245,9 @@ def _version(version: Version, before: Digest, digest: Digest) -> Version:
 
 
 def _by_id(kind: ResourceKind, wanted: str) -> Projection:
-    for known in (PROJECTIONS, FORMER):
-        if kind in known and known[kind].id == wanted:
-            return known[kind]
+    for known in _all_of(kind):
+        if known.id == wanted:
+            return known
     raise StateForeign(
         f"the sidecar database compares {kind} by {wanted}, which this version does not know",
         hint="Start the version that wrote it, or a newer one.",

@@ -25,7 +25,7 @@ from syncer.conflict.fields.kept import (
 )
 from syncer.conflict.fields.own import excluding, laid_over, localized, part_of
 from syncer.conflict.guards import Facts
-from syncer.conflict.projection import PROJECTIONS, parse, stored
+from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -98,6 +98,8 @@ def reading(
         return Understood(entry=None, digest=None, kept=None)
     if entry.ephemeral:
         raise ValueInvalid("an ephemeral node stands here; it belongs to one session and is never replicated")
+    if entry.value == OWN_ALONE:
+        return Understood(entry=replace(entry, value=b""), digest=None, kept=None)
     if not entry.value:
         if register.stored_alive:
             raise ValueInvalid("the value became empty, which no broker can read")
@@ -105,7 +107,7 @@ def reading(
     projection, brokers = settings.projections.by_kind[kind], settings.brokers
     if brokers is None:
         return Understood(entry=entry, digest=projection.digest(entry.value), kept=None)
-    document, before = parse(entry.value), _kept_so_far(register, kind)
+    document, before = parse(entry.value), _kept_so_far(settings, register, kind)
     if before is None:  # as of nearly all values: nothing can lack
         present = newer_fields(kind, document)
         kept = KeptFields(present) if present else None
@@ -133,13 +135,27 @@ def reading(
     )
 
 
-def _kept_so_far(register: Register, kind: ResourceKind) -> KeptFields | None:
+def _kept_so_far(settings: Settings, register: Register, kind: ResourceKind) -> KeptFields | None:
     """The kept fields; where nothing is stored, those of what the group knows are the first. ``None``: none."""
     if register.stored_alive:
-        return register.kept
+        return _shareable(settings, kind, register.kept)
     known = register.known
     gone = None if known is None or known.value is None else newer_fields(kind, parse(known.value))
     return KeptFields(gone=gone) if gone else None
+
+
+def _shareable(settings: Settings, kind: ResourceKind, kept: KeptFields | None) -> KeptFields | None:
+    """Kept fields without those that are withheld: a projection before may have kept some."""
+    withheld = settings.projections.by_kind[kind].withheld
+    if kept is None or not withheld or withheld.isdisjoint((*kept.store, *kept.gone, *kept.owed, *kept.group)):
+        return kept
+    return replace(
+        kept,
+        store=laid_over(kept.store, withheld, {}),
+        gone=laid_over(kept.gone, withheld, {}),
+        owed=laid_over(kept.owed, withheld, {}),
+        group=laid_over(kept.group, withheld, {}),
+    )
 
 
 def completes(register: Register, value: bytes) -> bytes:
@@ -186,7 +202,7 @@ def kept_of(settings: Settings, kind: ResourceKind, document: Document | None) -
     """The kept fields of a whole document that is written to the store."""
     if settings.brokers is None or document is None or PROJECTIONS[kind].replicated is not None:
         return None  # what a kind with secrets does not carry stays in its store
-    part = newer_fields(kind, document)
+    part = laid_over(newer_fields(kind, document), settings.projections.by_kind[kind].withheld, {})
     return KeptFields(part) if part else None
 
 

@@ -10,7 +10,6 @@ from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import believed, invented, joined
 from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import dropped, owed
-from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.settings import Settings
@@ -29,7 +28,9 @@ def fold_event(
     """Take an event of the bus; see :meth:`syncer.conflict.replica.Replica.fold`."""
     if event.path != register.path:
         raise InvariantBroken(f"event of {event.path} folded into {register.path}")
-    if event.value is not None and (value := carried(event.resource, event.value)) is not event.value:
+    told = event.value
+    value = None if told is None else settings.projections.carried(event.resource, told)
+    if value is not told:
         event = replace(event, value=value)  # of a member that projects otherwise
     version = version_of(settings, event)
     until = now if released else admitted_at(settings, register, version, now)
@@ -45,7 +46,7 @@ def fold_event(
     filled_in: tuple[Act, ...] = ()
     known = register.known
     if settings.projections.former or (relation is Relation.SAME and known and known.digest != version.digest):
-        register, filled_in = made_anew(settings.projections, register, (event.value,))
+        register, filled_in = made_anew(settings.projections, register, (told,))
     folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
     acts = (*filled_in, *acts, *overtaken(register, folded))
     if register.kept is not None and folded.known is not register.known and relation is Relation.SUCCESSOR:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Act, Decision, FillConflict, Journal, Outcome
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.completing import completes
 from syncer.conflict.folding import overtaken
-from syncer.conflict.projection import carried
 from syncer.conflict.register import HoldReason, Register
 from syncer.paths import kind_at
 from syncer.replacing import replace
@@ -21,7 +21,7 @@ from syncer.stores.contract import Entry
 LOST: Final = "nothing stands here any more, and nobody has removed it: what the group has is due again"
 
 
-def lost(register: Register, last: Entry | None) -> Outcome:
+def lost(register: Register, last: Entry | None, projections: ProjectionsInUse = NEWEST) -> Outcome:
     """Take an absence that nobody has decided: of the store nothing is known any more.
 
     The value that stood there is kept, where it is the one that this region knows it by: no other may have it.
@@ -29,13 +29,14 @@ def lost(register: Register, last: Entry | None) -> Outcome:
     Args:
         register: The path's register; where a write is open, what became of that is found out first.
         last: What stood there last, as far as is known.
+        projections: Those in use.
     """
     stands, known, path = register.stored, register.known, register.path
     if stands is None or stands.digest is None or register.intent is not None:
         return Outcome(register)
     acts: tuple[Act, ...] = ()
     if last is not None and last.revision == stands.revision:
-        value = carried(kind_at(path), completes(register, last.value))
+        value = projections.carried(kind_at(path), completes(register, last.value))
         acts = (FillConflict(path=path, digest=stands.digest, value=value),)
         if known is not None and known.digest == stands.digest and known.value is None:
             known = replace(known, value=value)

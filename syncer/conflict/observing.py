@@ -22,7 +22,6 @@ from syncer.conflict.changeover import made_anew
 from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
 from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
-from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.settings import Settings
@@ -48,7 +47,7 @@ STAYS_HERE: Final = "the scope of this region does not let its changes of this p
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
-    entry, stands = carried_entry(register.path, entry), None
+    entry, stands = carried_entry(register.path, entry, settings.projections), None
     if excluding.concerns(settings, register):
         stands = excluding.standing(settings, register, entry)
         register, entry = stands.register, stands.entry
@@ -345,7 +344,7 @@ def event_of(
 ) -> MetadataChangeEvent:
     """An event of this region about the register's path; its sequence number is given by the outbox."""
     resource = resource_at(register.path)
-    value = carried(resource.kind, value) if value is not None else None
+    value = settings.projections.carried(resource.kind, value) if value is not None else None
     return MetadataChangeEvent(
         type=kind,
         resource=resource.kind,

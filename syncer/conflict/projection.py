@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import NoneType
@@ -35,6 +36,12 @@ _Places: TypeAlias = "tuple[tuple[str, _Places], ...]"
 
 WITHHELD: Final = b"withheld: what cannot be read may hold a secret"
 """Stands for a value that cannot be read, of a kind that has secrets."""
+OWN_ALONE: Final = b"own fields alone"
+"""Stands for a value that has nothing but withheld fields, of a kind that is no resource without others."""
+_ESCAPED: Final = b"\\u"
+_UNICODE_ESCAPE: Final = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
+_HIDDEN: Final = (_ESCAPED, b"redential", b"f\x00f\x00l\x00o", b"r\x00e\x00d\x00e\x00n")
+"""Bytes of a value whose withheld fields may be there without their plain names: escapes, a torn document, UTF-16."""
 
 _JSON_TYPES: Final[Mapping[type, str]] = {
     list: "an array",
@@ -73,6 +80,9 @@ class Projection:
         born_with: Local fields that a resource takes from its author when it is created at a target.
         defaults: Local fields that a resource gets at creation, whatever its author has.
         sets: Places of arrays whose order means nothing (``*``: any key); none lies in another.
+        withheld: Local fields that hold credentials. They leave the store in no form; a write keeps the target's own.
+        bare: Fields that make no resource by themselves, where a document has withheld ones; ``None``: any document
+            is a resource.
     """
 
     id: str
@@ -83,10 +93,15 @@ class Projection:
     born_with: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     sets: tuple[tuple[str, ...], ...] = ()
+    withheld: frozenset[str] = frozenset()
+    bare: frozenset[str] | None = None
     _places: _Places = field(init=False, repr=False, compare=False)
     _apart: frozenset[str] = field(init=False, repr=False, compare=False)
+    _marks: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        names = tuple(f'"{name}"'.encode() for name in sorted(self.withheld))
+        object.__setattr__(self, "_marks", (*names, *_HIDDEN) if names else ())
         object.__setattr__(self, "_places", _tree(self.sets))  # the only way in a frozen class
         object.__setattr__(self, "_apart", self.local | self.derived)
 
@@ -135,11 +150,13 @@ class Projection:
     def carried(self, value: bytes) -> bytes:
         """What of a stored value may leave its store: all of it, but where the kind has secrets.
 
-        There it is the projection and what a resource is born with, but for an address that holds a login, in canonical
-        bytes. It has the digest of the whole; what cannot be read is replaced whole, and stays unreadable.
+        Of a kind that names what is replicated it is the projection and what a resource is born with, but for an
+        address that holds a login, in canonical bytes. Of any other kind it is all but the withheld fields, and the
+        very value where none is there. It has the digest of the whole. A value that cannot be read and may hold a
+        secret is replaced whole, and stays unreadable.
         """
         if self.replicated is None:
-            return value
+            return self._without_withheld(value) if self._may_hold_withheld(value) else value
         try:
             document = parse(value)
             return canonical(
@@ -151,6 +168,66 @@ class Projection:
             )
         except ValueInvalid:
             return WITHHELD
+
+    def left_alone(self, document: Document) -> Document:
+        """What stays where a remote delete arrives: the withheld fields, of a kind that is no resource with those."""
+        if self.bare is None or self.withheld.isdisjoint(document):
+            return {}
+        return {name: node for name, node in document.items() if name in self.withheld or name in self.bare}
+
+    def with_own_withheld(self, value: bytes | None, target: bytes | None) -> bytes | None:
+        """A value as it is to stand in a store: with the withheld fields that stand there, and no others.
+
+        Args:
+            value: ``None``: nothing is to stand there but what :meth:`left_alone` keeps.
+            target: What stands there; ``None``: nothing.
+
+        Raises:
+            ValueInvalid: The value was withheld whole, since it could not be read.
+        """
+        if not self.withheld or (target is None and value is None):
+            return value
+        if value == WITHHELD:
+            raise ValueInvalid("the value could not be read and may hold a secret, so that it was not taken along")
+        try:
+            present = {} if target is None or not self._may_hold_withheld(target) else parse(target)
+        except ValueInvalid:
+            present = {}
+        if value is None:
+            left = self.left_alone(present)
+            return stored(left) if left else None
+        own = {name: node for name, node in present.items() if name in self.withheld}
+        value = self.carried(value)
+        return stored({**parse(value), **own}) if own else value
+
+    def own_alone(self, value: bytes) -> bool:
+        """Whether a stored value has nothing but withheld fields, and so is no resource of the group."""
+        if self.bare is None or not self._may_hold_withheld(value):
+            return False
+        try:
+            document = parse(value)
+        except ValueInvalid:
+            return False
+        return not self.withheld.isdisjoint(document) and not any(
+            name not in self._apart and name not in self.bare and node not in (None, [], {})
+            for name, node in document.items()
+        )
+
+    def _may_hold_withheld(self, value: bytes) -> bool:
+        for mark in self._marks:  # noqa: SIM110 - this is asked of every value, and a generator costs twice as much
+            if mark in value:
+                return True
+        return False
+
+    def _without_withheld(self, value: bytes) -> bytes:
+        try:
+            document = parse(value)
+            if self.withheld.isdisjoint(document):
+                return value
+            return stored({name: node for name, node in document.items() if name not in self.withheld})
+        except ValueInvalid:
+            plain = _UNICODE_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value)
+            return WITHHELD if any(mark in plain for mark in self._marks if mark != _ESCAPED) else value
 
     def _projected(self, document: Document) -> Document:
         document = self._without_local(document)
@@ -177,9 +254,10 @@ class Projection:
 PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
     ResourceKind.TENANT: Projection(id="tenant/1", sets=(("adminRoles",), ("allowedClusters",))),
     ResourceKind.NAMESPACE: Projection(
-        id="namespace/2",
+        id="namespace/3",
         unset=written_defaults(ResourceKind.NAMESPACE),
-        local=frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace"}),
+        local=frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace", "offload_policies"}),
+        withheld=frozenset({"offload_policies"}),
         born_with=frozenset({"bundles"}),
         defaults={"deleted": False, "migrated": False},
         sets=(
@@ -213,29 +291,58 @@ PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
     ),
     ResourceKind.RESOURCE_GROUP: Projection(id="resource-group/1"),
     ResourceKind.ISOLATION_POLICY: Projection(id="isolation-policy/1"),
-    ResourceKind.TOPIC_POLICY: Projection(id="topic-policy/2", derived=derived_fields(ResourceKind.TOPIC_POLICY)),
+    ResourceKind.TOPIC_POLICY: Projection(
+        id="topic-policy/3",
+        derived=derived_fields(ResourceKind.TOPIC_POLICY),
+        local=frozenset({"offloadPolicies"}),
+        withheld=frozenset({"offloadPolicies"}),
+        bare=frozenset({"isGlobal"}),
+    ),
 }
 """The newest projection of each kind. ``deleted`` is local: a namespace marked as being deleted is no change, but its
 delete is.
 
 A cluster's data hold how brokers log in to it (plugin and parameters, passwords of key stores, files of keys), so only
-what is named is carried: ``cluster/1`` carried all but the state of a migration. ``namespace/1`` told a default that is
-written out from one that is absent; ``topic-policy/1`` compared and carried what brokers derive.
+what is named is carried: ``cluster/1`` carried all but the state of a migration. Policies of offloading hold keys of an
+object store, and a bucket that is as local as an address: ``namespace/2`` and ``topic-policy/2`` carried them.
+``namespace/1`` told a default that is written out from one that is absent; ``topic-policy/1`` compared and carried what
+brokers derive.
 """
 
+_NOTHING_WITHHELD: Final = frozenset[str]()
 FORMER: Final[Mapping[ResourceKind, Projection]] = {
-    ResourceKind.NAMESPACE: replace(PROJECTIONS[ResourceKind.NAMESPACE], id="namespace/1", unset={}),
+    ResourceKind.NAMESPACE: replace(
+        PROJECTIONS[ResourceKind.NAMESPACE],
+        id="namespace/2",
+        local=PROJECTIONS[ResourceKind.NAMESPACE].local - PROJECTIONS[ResourceKind.NAMESPACE].withheld,
+        withheld=_NOTHING_WITHHELD,
+    ),
     ResourceKind.TOPIC_POLICY: replace(
-        PROJECTIONS[ResourceKind.TOPIC_POLICY], id="topic-policy/1", derived=frozenset()
+        PROJECTIONS[ResourceKind.TOPIC_POLICY],
+        id="topic-policy/2",
+        local=_NOTHING_WITHHELD,
+        withheld=_NOTHING_WITHHELD,
+        bare=None,
     ),
 }
 """The projections before, which a group works by until all of its members can work by the newest."""
 
+FORMERS: Final[Mapping[ResourceKind, tuple[Projection, ...]]] = {
+    ResourceKind.NAMESPACE: (
+        FORMER[ResourceKind.NAMESPACE],
+        replace(FORMER[ResourceKind.NAMESPACE], id="namespace/1", unset={}),
+    ),
+    ResourceKind.TOPIC_POLICY: (
+        FORMER[ResourceKind.TOPIC_POLICY],
+        replace(FORMER[ResourceKind.TOPIC_POLICY], id="topic-policy/1", derived=frozenset()),
+    ),
+}
+"""All projections before that a group may work by, the newest first. Each tells apart whatever a newer one does."""
+
 
 def carried(kind: ResourceKind, value: bytes) -> bytes:
-    """What of a stored value may leave its store; see :meth:`Projection.carried`."""
-    projection = PROJECTIONS[kind]
-    return value if projection.replicated is None else projection.carried(value)
+    """What of a stored value may leave its store, by the newest projection; see :meth:`Projection.carried`."""
+    return PROJECTIONS[kind].carried(value)
 
 
 def parse(value: bytes) -> Document:

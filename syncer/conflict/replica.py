@@ -24,6 +24,7 @@ from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wis
 from syncer.conflict.shown import check_look
 from syncer.errors import PreconditionFailed
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Seen, Version
+from syncer.paths import kind_at
 from syncer.replacing import replace
 
 if TYPE_CHECKING:
@@ -250,7 +251,9 @@ class Replica:
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""
-        value = excluding.whole_of(self.settings, register, entry)
+        kind = kind_at(register.path)
+        alone = entry is not None and self.settings.projections.by_kind[kind].own_alone(entry.value)
+        value = None if alone else excluding.whole_of(self.settings, register, entry)
         outcome, version = self._assert(register, value, now, Decision.REASSERTED, {})
         found = settled(outcome.register.sit(version, entry.revision if entry is not None else None))
         return replace(outcome, register=found, need=Need.READ if self.excludes_others(found) else Need.NOTHING)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict, Outcome
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse
+from syncer.conflict.projection import OWN_ALONE, PROJECTIONS
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import CLUSTERS, classify
@@ -13,27 +14,49 @@ from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
 _BELOW: Final = f"{CLUSTERS}/"
-"""Clusters are the only kind with secrets: a path is looked at by its beginning, for millions are."""
+"""Clusters: a path is looked at by its beginning, for millions are."""
 
 
 def withholds(path: MetaPath) -> bool:
-    """Whether the values of a path hold what never leaves the store."""
+    """Whether a path is of the kind that carries named fields alone."""
     if not path.startswith(_BELOW):
         return False
     resource = classify(path)
     return resource is not None and resource.kind is ResourceKind.CLUSTER
 
 
-def carried_value(path: MetaPath, value: bytes) -> bytes:
-    """What of the value at a path may leave the store."""
-    return PROJECTIONS[ResourceKind.CLUSTER].carried(value) if withholds(path) else value
+def carried_value(path: MetaPath, value: bytes, projections: ProjectionsInUse = NEWEST) -> bytes:
+    """What of the value at a path may leave the store; all of it where the path is no resource.
+
+    Args:
+        path: Of the value.
+        value: As the store holds it.
+        projections: Those in use; a group may still work by one that withholds less.
+    """
+    resource = classify(path)
+    return value if resource is None else projections.carried(resource.kind, value)
 
 
-def carried_entry(path: MetaPath, entry: Entry | None) -> Entry | None:
+def group_value(path: MetaPath, value: bytes | None) -> bytes | None:
+    """What of the value at a path the group may have; ``None``: there is none, or it has withheld fields alone."""
+    if value is None:
+        return None
+    resource = classify(path)
+    if resource is not None and PROJECTIONS[resource.kind].own_alone(value):
+        return None
+    return carried_value(path, value)
+
+
+def carried_entry(path: MetaPath, entry: Entry | None, projections: ProjectionsInUse = NEWEST) -> Entry | None:
     """What was read, without what stays in the store."""
-    if entry is None or not entry.value or not withholds(path):
+    if entry is None or not entry.value:
         return entry
-    return replace(entry, value=carried_value(path, entry.value))
+    resource = classify(path)
+    if resource is None:
+        return entry
+    projection = projections.by_kind[resource.kind]
+    value = OWN_ALONE if projection.own_alone(entry.value) else projection.carried(entry.value)
+    return entry if value is entry.value else replace(entry, value=value)
 
 
 def reprojected(register: Register, entry: Entry) -> Outcome:

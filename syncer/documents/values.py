@@ -13,7 +13,7 @@ from pydantic import Field
 
 from syncer.conflict.completing import completed_value, missing_fields
 from syncer.conflict.fields.kept import KeptFields
-from syncer.conflict.projection import FORMER, PROJECTIONS, canonical
+from syncer.conflict.projection import FORMERS, PROJECTIONS, canonical
 from syncer.documents.document import Document
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Stamp
@@ -117,7 +117,7 @@ def digests_of(path: MetaPath, value: bytes | None) -> frozenset[Digest | None]:
     if value is None or resource is None:
         return frozenset({None})
     kind = resource.kind
-    return frozenset(each[kind].digest(value) for each in (PROJECTIONS, FORMER) if kind in each)
+    return frozenset(each.digest(value) for each in (PROJECTIONS[kind], *FORMERS.get(kind, ())))
 
 
 def present_document(found: Present, path: MetaPath, stored: Digest | None) -> PresentDocument:

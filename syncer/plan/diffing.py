@@ -11,7 +11,7 @@ from syncer.conflict.completing import completed_value
 from syncer.conflict.fields.brokers import newer_fields
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse
-from syncer.conflict.withholding import carried_value
+from syncer.conflict.withholding import group_value
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
 from syncer.paths import kind_at
@@ -111,8 +111,7 @@ def operation(
         there: What it should hold.
         whole: A newer field that is absent on another side is taken to be as on this one.
     """
-    here = None if here is None else carried_value(path, here)
-    there = None if there is None else carried_value(path, there)
+    here, there = group_value(path, here), group_value(path, there)
     if here is None and there is None:
         return None
     if here is not None and there is not None:

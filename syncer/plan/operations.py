@@ -18,7 +18,7 @@ from typing import Final
 
 from syncer.conflict.fields.own import localized, part_of
 from syncer.conflict.projection import PROJECTIONS, WITHHELD, canonical, parse, stored
-from syncer.conflict.withholding import carried_value, withholds
+from syncer.conflict.withholding import carried_value, group_value, withholds
 from syncer.errors import InvariantBroken, PlanStale, ValueInvalid
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import Resource, resource_at
@@ -96,10 +96,13 @@ class Operation:
         Raises:
             ValueInvalid: What cannot be read was left out of the plan.
         """
-        if self.after is None or not withholds(self.path):
-            return self.after
-        base = present if present is not None and _carried(self.path, present) != WITHHELD else None
-        return PROJECTIONS[self.resource.kind].overlay(self.after, base)
+        projection = PROJECTIONS[self.resource.kind]
+        if not withholds(self.path):
+            return projection.with_own_withheld(self.after, present)
+        if self.after is None:
+            return None
+        base = present if present is not None and carried_value(self.path, present) != WITHHELD else None
+        return projection.overlay(self.after, base)
 
     def changed_among(self, names: Collection[str]) -> tuple[str, ...]:
         """Which of some fields it would change, in order.
@@ -213,13 +216,9 @@ def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made"
     return PlanStale(f"{paths[0]}{more}: {why}")
 
 
-def _carried(path: MetaPath, value: bytes | None) -> bytes | None:
-    return None if value is None else carried_value(path, value)
-
-
 def _comparable(path: MetaPath, value: bytes | None) -> bytes | None:
     """What may leave the store, in a form that has no order of fields; bytes as they are where they are no document."""
-    carried = _carried(path, value)
+    carried = group_value(path, value)
     if carried is None:
         return None
     try:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from syncer.conflict.acts import Decision, Journal, Outcome, RecordConflict
-from syncer.conflict.projection import carried
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import kind_at
@@ -33,6 +32,7 @@ def keep_overtaken(local: OwnStore, overtaken: Sequence[OvertakenPolicies], now:
     found = [each for each in overtaken if local.core.scope.contains(each.path)]
     if not found:
         return
+    projections = local.core.replica.settings.projections
     with local.core.state.transaction() as tx:
         unit = local.units.begin(tx, now)
         unit.load([each.path for each in found])
@@ -48,7 +48,7 @@ def keep_overtaken(local: OwnStore, overtaken: Sequence[OvertakenPolicies], now:
                 loser=loser,
                 loser_seen=register.stored_seen,
                 loser_digest=digest,
-                value=carried(kind_at(each.path), each.value) if each.value is not None else None,
+                value=projections.carried(kind_at(each.path), each.value) if each.value is not None else None,
                 winner=Stamp(each.by_at_ms, local.core.replica.settings.region),
                 reason=OVERTAKEN,
             )

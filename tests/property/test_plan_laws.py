@@ -38,8 +38,8 @@ values = st.one_of(documents().map(encoded), st.binary(min_size=1, max_size=12))
 
 
 def in_a_store(held: dict[MetaPath, bytes]) -> dict[MetaPath, bytes]:
-    """A cluster that cannot be read leaves its store in no form: it is a law of its own."""
-    return {path: b"{}" if withholds(path) and not readable(value) else value for path, value in held.items()}
+    """A value that is withheld whole leaves its store in no form: it is a law of its own."""
+    return {path: b"{}" if carried_value(path, value) == WITHHELD else value for path, value in held.items()}
 
 
 stores = st.dictionaries(st.sampled_from(PATHS), values, max_size=6).map(in_a_store)

@@ -172,7 +172,14 @@ def test_any_bytes_parse_or_are_refused_as_invalid(prefix: bytes, document: dict
 
 
 def test_what_is_local_anywhere_is_known_here() -> None:
-    assert EVERY_LOCAL_FIELD == ["bundles", "clusterThatCanDeleteNamespace", "deleted", "migrated"]
+    assert EVERY_LOCAL_FIELD == [
+        "bundles",
+        "clusterThatCanDeleteNamespace",
+        "deleted",
+        "migrated",
+        "offloadPolicies",
+        "offload_policies",
+    ]
 
 
 @given(kind=kinds, document=documents())

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from syncer.conflict.causality.order import later
-from syncer.conflict.projection import FORMER, PROJECTIONS
+from syncer.conflict.projection import FORMERS, PROJECTIONS
 from syncer.conflict.register import Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Revision, Stamp, TieOrder
 from tests.simulation.history import Content, History, Violation
@@ -155,7 +155,7 @@ class FieldRules:
 
     def digest_of_whole(self, path: MetaPath, value: bytes) -> None:
         """Note a whole value by its digest."""
-        for projection in (PROJECTIONS[KIND], FORMER[KIND]):
+        for projection in (PROJECTIONS[KIND], *FORMERS[KIND]):
             digest = projection.digest(value)
             self._values[digest] = leaves_of(value)
             self._plain[digest] = PROJECTIONS[KIND].digest(without_newer(path, value))

@@ -37,6 +37,7 @@ from syncer.replication.inbound.isolation import UNTAKEN
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
+from tests.simulation import own_credentials
 from tests.simulation.cluster_names import KNOWN
 from tests.simulation.collecting import parent_goes, went_rightly
 from tests.simulation.disk import Tables
@@ -389,6 +390,7 @@ class Referee:
         What a region has sent before, it may tell again where it carries the path at all.
         """
         for event in events:
+            own_credentials.check_leaves("an event", event.path, event.value)
             direction, name = direction_of(site, event.path), (event.path, event.stamp)
             self._not_collected(site, *name)
             if direction in _LEAVING:

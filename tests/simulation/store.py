@@ -25,6 +25,7 @@ from syncer.stores.contract import (
     Write,
     Written,
 )
+from tests.simulation import own_credentials
 from tests.simulation.cluster_names import BrokerNames
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.newer_fields import without_newer
@@ -204,6 +205,10 @@ class SimStore:
                 self.nodes = before
                 raise BatchRefused(index, exc) from exc
             changed.append(write.path)
+        for write in writes:
+            own_credentials.check_write(
+                self.region, write.path, _value(before.get(write.path)), _value(self.nodes.get(write.path))
+            )
         for path, old, new in contents:
             if path not in self.nodes:
                 self.absent[path] = new

@@ -21,7 +21,7 @@ from syncer.conflict.classes.pairs import class_of
 from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.guards import Topics
-from syncer.conflict.projection import FORMER, PROJECTIONS
+from syncer.conflict.projection import FORMERS, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
@@ -33,7 +33,7 @@ from syncer.replication.fence import Fence, order_of
 from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import BatchRefused
-from tests.simulation import collecting, pictures
+from tests.simulation import collecting, own_credentials, pictures
 from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.classes import travels_rightly
@@ -145,8 +145,9 @@ _NEWER_PROGRAM: Final = 0.3
 """How often a daemon that is started anew is of the newer program."""
 _ALL_UPGRADED: Final = 0.8
 """How often all regions have the newer program at the end."""
-FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER}, able=frozenset(each.id for each in FORMER.values()))
-"""How the program before this one projects."""
+_FIRST: Final = {kind: formers[-1] for kind, formers in FORMERS.items()}
+FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **_FIRST}, able=frozenset(each.id for each in _FIRST.values()))
+"""How the first program projects."""
 _COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
 _MOVES_PER_ROUND: Final = 4000
@@ -448,6 +449,8 @@ class World:
         names = self.sites[Region(region)].store.names
         if names is not None:
             value = names.written_by_brokers(value)
+        if self.writers is None:
+            value = own_credentials.with_own(region, path, value)
         content = self.sites[Region(region)].store.put_outside(path, value)
         self.story.tell(
             region,

@@ -26,7 +26,7 @@ from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
 from syncer.making import made_quickly
-from syncer.model import Digest, Millis
+from syncer.model import Digest, MetaPath, Millis
 from syncer.paths import kind_at
 from syncer.replacing import replace
 from syncer.stores.contract import Entry
@@ -68,9 +68,15 @@ class ExcludedRead:
         return kept if self.group is None else excluding(kept, self.excluded, self.group, self.untold)
 
 
+def names_at(settings: Settings, path: MetaPath) -> frozenset[str]:
+    """The fields that are excluded at a path; those that the projection in use withholds are the store's own anyway."""
+    names = settings.excluded(path)
+    return names - settings.projections.by_kind[kind_at(path)].withheld if names else names
+
+
 def concerns(settings: Settings, register: Register) -> bool:
     """Whether a field of the path is excluded, or was when it was last read."""
-    return bool(settings.excluded(register.path) or (register.kept is not None and register.kept.excluded))
+    return bool(names_at(settings, register.path) or (register.kept is not None and register.kept.excluded))
 
 
 def outdated(settings: Settings, register: Register) -> bool:
@@ -78,14 +84,14 @@ def outdated(settings: Settings, register: Register) -> bool:
     if not register.stored_alive:
         return False
     was = () if register.kept is None else register.kept.excluded
-    return was != tuple(sorted(settings.excluded(register.path)))
+    return was != tuple(sorted(names_at(settings, register.path)))
 
 
 def standing(settings: Settings, register: Register, entry: Entry | None) -> ExcludedRead:
     """Lay the group's values of excluded fields over what was read; what cannot be read is left to who judges it."""
     if entry is None or entry.ephemeral or not entry.value:
         return ExcludedRead(register=register, entry=entry)
-    names = settings.excluded(register.path)
+    names = names_at(settings, register.path)
     try:
         document = parse(entry.value)
         if register.stored_alive:
@@ -129,7 +135,7 @@ def understood(settings: Settings, read: Understood, stands: ExcludedRead, momen
 def here(settings: Settings, register: Register) -> tuple[str, ...]:
     """The fields that are the store's own in a write that is about to be made, perhaps before a new rule is read by."""
     was = register.kept.excluded if register.stored_alive and register.kept is not None else ()
-    return tuple(sorted(settings.excluded(register.path).union(was)))
+    return tuple(sorted(names_at(settings, register.path).union(was)))
 
 
 def whole_of(settings: Settings, register: Register, entry: Entry | None) -> bytes | None:
@@ -137,7 +143,7 @@ def whole_of(settings: Settings, register: Register, entry: Entry | None) -> byt
     if entry is None or not entry.value:
         return None
     whole, kept = completes(register, entry.value), register.kept
-    names = settings.excluded(register.path) - set(() if kept is None else kept.excluded)
+    names = names_at(settings, register.path) - set(() if kept is None else kept.excluded)
     return stored(laid_over(parse(whole), names, {})) if names else whole
 
 

@@ -89,12 +89,21 @@ class Exclusions:
 
 @cache
 def excludable(kind: ResourceKind) -> frozenset[str]:
-    """The fields of a kind of document that can be excluded: those that some version knows, and that are replicated."""
+    """The fields of a kind of document that can be excluded: those that some version knows, and that are replicated.
+
+    Those that are withheld can be, too: so they stay here while the group works by a projection that replicates them.
+    """
     projection = PROJECTIONS[kind]
     known = set().union(*(known_fields(parse_version(each), kind) for each in VERSIONS)) - {"*"}
     if projection.replicated is not None:
         known &= projection.replicated
-    return frozenset(known - projection.local - projection.derived - NEEDED.get(kind, frozenset()))
+    return frozenset(known - _always_local(kind) - NEEDED.get(kind, frozenset()))
+
+
+def _always_local(kind: ResourceKind) -> frozenset[str]:
+    """The fields that are each cluster's own by every projection that a group may work by."""
+    projection = PROJECTIONS[kind]
+    return (projection.local - projection.withheld) | projection.derived
 
 
 def _checked(rule: Exclusion) -> tuple[str, ...]:
@@ -116,7 +125,7 @@ def _refused(pattern: str, name: str, kinds: Sequence[ResourceKind]) -> ConfigEr
             f"{name!r} cannot be excluded: what keeps topics from being deleted or hidden goes by it",
             hint="Map the names of clusters with [cluster_names], or leave the whole path out by a rule of [scope].",
         )
-    if any(name in PROJECTIONS[kind].local | PROJECTIONS[kind].derived for kind in kinds):
+    if any(name in _always_local(kind) for kind in kinds):
         return ConfigError(f"{name!r} is each cluster's own already; take it out of the exclusion of {pattern!r}")
     if "." in name:
         return ConfigError(

@@ -206,7 +206,7 @@ def _publish_again(core: Core, register: Register, tx: Transaction, poison: Dead
     known = register.known
     if known is None or poison.position != f"{register.path} {known.stamp}":
         return "a newer change has taken its place: there is nothing left to publish"
-    event = state_event(register, poison.payload)
+    event = state_event(register, poison.payload, core.replica.settings.projections)
     if event is None:
         raise PreconditionFailed(f"{register.path}: the value of {known.stamp} is not known any more")
     publishing.require(core.scope, register.path, "It stays in the quarantine; see 'syncer quarantine discard'.")

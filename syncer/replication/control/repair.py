@@ -126,6 +126,7 @@ def _decide(
     unit.load(tuple({each.path for each in portion}))
     skew_ms = control.core.replica.settings.limits.max_clock_skew_ms
     knows_all = repair.taken_at_ms >= born_ms(control.core) + skew_ms
+    projections = control.core.replica.settings.projections
     refused: list[RefusedTelling] = []
     told, superseded, reread, elsewhere = [], 0, 0, 0
     for each in portion:
@@ -142,7 +143,7 @@ def _decide(
                 refused.append(RefusedTelling(each.number, each.path, f"{outcome}: {DETAILS[outcome]}"))
             case Outcome():
                 register = unit.take(outcome)
-                event = state_event(register, each.event.value if each.event is not None else None)
+                event = state_event(register, each.event.value if each.event is not None else None, projections)
                 if event is not None:
                     told.append(event)
     publishing.enqueue(control.core.scope, tx, told)

@@ -14,9 +14,9 @@ import structlog
 from syncer.conflict import losing
 from syncer.conflict.acts import Moment, Need, Outcome
 from syncer.conflict.causality.order import later
+from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.completing import completes
 from syncer.conflict.guards import Facts, Related
-from syncer.conflict.projection import carried
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
@@ -265,14 +265,14 @@ def _decide(
     undecided: Answers,
     related: Mapping[MetaPath, Related],
 ) -> Settle:
-    packer = local.packer()
+    packer, projections = local.packer(), local.core.replica.settings.projections
     with local.core.state.transaction() as tx:
         unit = local.units.begin(tx, now)
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
         for path in undecided.keys() & answers.keys() - landing:
             if not rescoping.comes_in(local.core, path):
-                unit.take(losing.lost(unit[path], undecided[path]))
+                unit.take(losing.lost(unit[path], undecided[path], projections))
         observed, seen = _observe(local, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
         unit.reread(landing)
         hold_deletes(local, unit, tx, observed, origins, seen)
@@ -427,6 +427,7 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
     if not local.recovery.values.requested or local.core.observing:
         return
     told: list[MetadataChangeEvent] = []
+    projections = local.core.replica.settings.projections
     for path in answers:
         if path not in local.recovery.values.requested:
             continue
@@ -444,7 +445,7 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
         lacked = local.recovery.values.requested.take(path)
         held = completes(register, entry.value) if entry is not None else None
         value = known.value if register.due and known is not None else held
-        event = state_event(register, value)
+        event = state_event(register, value, projections)
         if event is not None:
             told.append(event)
         if event is None or (lacked is not None and later(lacked, event.stamp, local.core.replica.settings.ties)):
@@ -453,7 +454,9 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
         publishing.retell(local.core.scope, tx, told)
 
 
-def state_event(register: Register, value: bytes | None) -> MetadataChangeEvent | None:
+def state_event(
+    register: Register, value: bytes | None, projections: ProjectionsInUse = NEWEST
+) -> MetadataChangeEvent | None:
     """What is known of a path, under the stamp of its author; ``None`` without the value of a living one."""
     known, resource = register.known, classify(register.path)
     if known is None or resource is None or (known.alive and not value):
@@ -463,7 +466,7 @@ def state_event(register: Register, value: bytes | None) -> MetadataChangeEvent 
         resource=resource.kind,
         resource_name=resource.name,
         path=register.path,
-        value=carried(resource.kind, value) if known.alive and value is not None else None,
+        value=projections.carried(resource.kind, value) if known.alive and value is not None else None,
         stamp=known.stamp,
         by=known.by,
         seen=known.seen,

@@ -15,7 +15,7 @@ from syncer.conflict.changeover import NEWEST, ProjectionsInUse, Works, able_ids
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.table import derived_fields, written_defaults
-from syncer.conflict.projection import FORMER, PROJECTIONS
+from syncer.conflict.projection import FORMER, FORMERS, PROJECTIONS
 from syncer.conflict.register import Intent, Register, Shown, Stored
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings
@@ -28,8 +28,9 @@ from tests.unit.registers import BY_HERE, HERE, THERE, at, moment, none_of
 
 KIND: Final = ResourceKind.NAMESPACE
 PATH: Final = PATH_OF_KIND[KIND]
-FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER})
-GOING: Final = FORMERLY.towards({KIND: "namespace/2"})
+FIRST: Final = {kind: formers[-1] for kind, formers in FORMERS.items()}
+FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FIRST})
+GOING: Final = FORMERLY.towards({KIND: "namespace/3"})
 DEFAULT: Final = "is_allow_auto_update_schema_with_replicator"
 WITHOUT: Final = json.dumps({"message_ttl_in_seconds": 60}).encode()
 BY_NAME: Final = json.dumps({"message_ttl_in_seconds": 60, DEFAULT: True}).encode()
@@ -38,7 +39,7 @@ REVISION: Final = Revision("7")
 
 
 def former(value: bytes) -> Digest:
-    return FORMER[KIND].digest(value)
+    return FIRST[KIND].digest(value)
 
 
 def newest(value: bytes) -> Digest:
@@ -73,38 +74,42 @@ def test_an_id_names_one_way_to_make_digests() -> None:
     assert len(derived_fields(ResourceKind.TOPIC_POLICY)) == 27
     others = {kind for kind in ResourceKind if written_defaults(kind).keys() - derived_fields(kind)}
     assert others == {KIND}
-    assert {PROJECTIONS[kind].id for kind in FORMER} == {"namespace/2", "topic-policy/2"}
+    assert {PROJECTIONS[kind].id for kind in FORMER} == {"namespace/3", "topic-policy/3"}
 
 
 def test_ids_come_back_as_they_were_told() -> None:
     for each in (NEWEST, FORMERLY, GOING):
         assert NEWEST.resumed(each.kept_as) == each
-    assert GOING.ids[KIND] == "namespace/1>namespace/2"
-    assert GOING.arrived.ids[KIND] == "namespace/2"
+    assert GOING.ids[KIND] == "namespace/1>namespace/3"
+    assert GOING.arrived.ids[KIND] == "namespace/3"
     assert NEWEST.resumed(None) is NEWEST
     with pytest.raises(StateForeign, match=r"compares namespace by namespace/77, which this version does not know"):
         NEWEST.resumed('{"namespace": "namespace/77"}')
-    assert NEWEST.other(KIND) == FORMER[KIND]
-    assert (FORMERLY.other(KIND), NEWEST.other(ResourceKind.TENANT)) == (None, None)
-    assert (GOING.other(KIND), NEWEST.towards({KIND: "namespace/1"}).other(KIND)) == (FORMER[KIND], PROJECTIONS[KIND])
+    assert NEWEST.others(KIND) == GOING.others(KIND) == FORMERS[KIND]
+    assert (FORMERLY.others(KIND), NEWEST.others(ResourceKind.TENANT)) == ((), ())
+    back = NEWEST.towards({KIND: "namespace/2"})
+    assert back.others(KIND) == (PROJECTIONS[KIND], FIRST[KIND]), "it goes back, and what was left over is found"
+    assert NEWEST.towards({KIND: "namespace/1"}).others(KIND) == (PROJECTIONS[KIND],)
 
 
-OLD, BOTH = frozenset({"namespace/1"}), frozenset({"namespace/1", "namespace/2"})
+OLD, BOTH = frozenset({"namespace/1"}), frozenset({"namespace/1", "namespace/2", "namespace/3"})
 
 
-def works(in_use: int = 2, able: frozenset[str] = BOTH, ready_: frozenset[str] = BOTH) -> Works:
+def works(in_use: int = 3, able: frozenset[str] = BOTH, ready_: frozenset[str] = BOTH) -> Works:
     return Works(f"namespace/{in_use}", able, ready_)
 
 
 def test_a_group_goes_by_the_newest_that_all_can_work_by() -> None:
-    assert able_ids(KIND) == ("namespace/2", "namespace/1")
+    assert able_ids(KIND) == ("namespace/3", "namespace/2", "namespace/1")
     assert able_ids(ResourceKind.TENANT) == ("tenant/1",)
-    assert chosen(KIND, FORMERLY, [works(1), works(1)]) == "namespace/2"
-    assert chosen(KIND, NEWEST, []) == "namespace/2"
+    assert chosen(KIND, FORMERLY, [works(1), works(1)]) == "namespace/3"
+    assert chosen(KIND, NEWEST, []) == "namespace/3"
     assert chosen(KIND, NEWEST, [works(), works(1, OLD, OLD)]) == "namespace/1"
     older = replace_of(FORMERLY, able=OLD)
     assert chosen(KIND, older, [works()]) == "namespace/1"
-    assert chosen(KIND, NEWEST, [works(1, frozenset(), frozenset())]) == "namespace/2", "nothing is common to them"
+    dev = frozenset({"namespace/1", "namespace/2"})
+    assert chosen(KIND, NEWEST, [works(2, dev, dev), works()]) == "namespace/2", "one of them lacks the newest alone"
+    assert chosen(KIND, NEWEST, [works(1, frozenset(), frozenset())]) == "namespace/3", "nothing is common to them"
 
 
 def test_nobody_goes_up_before_all_know_that_all_can() -> None:
@@ -119,11 +124,11 @@ def test_who_does_not_hear_the_same_members_ends_at_the_same_one_all_the_same() 
     waits = works(1, BOTH, OLD)
     assert chosen(KIND, NEWEST, [waits, waits]) == "namespace/1", "a newcomer does not know for whom they wait"
     assert chosen(KIND, NEWEST, [waits, None]) == "namespace/1", "a region whose database was lost"
-    assert chosen(KIND, NEWEST, [None]) == "namespace/2", "nobody to go by"
-    assert chosen(KIND, FORMERLY, [works(2, BOTH, OLD)]) == "namespace/1", "and the other one goes back to it"
+    assert chosen(KIND, NEWEST, [None]) == "namespace/3", "nobody to go by"
+    assert chosen(KIND, FORMERLY, [works(3, BOTH, OLD)]) == "namespace/1", "and the other one goes back to it"
 
 
-standings = st.sampled_from([works(1, OLD, OLD), works(1, BOTH, OLD), works(1), works(2), works(2, BOTH, BOTH - OLD)])
+standings = st.sampled_from([works(1, OLD, OLD), works(1, BOTH, OLD), works(1), works(3), works(3, BOTH, BOTH - OLD)])
 """What a member can tell of itself: it is ready for what it works by."""
 
 

@@ -7,7 +7,7 @@ import json
 import orjson
 import pytest
 
-from syncer.conflict.projection import FORMER, PROJECTIONS, canonical, json_in, json_of, parse
+from syncer.conflict.projection import FORMERS, PROJECTIONS, canonical, json_in, json_of, parse
 from syncer.errors import ValueInvalid
 from syncer.model import ResourceKind
 
@@ -185,7 +185,7 @@ def test_what_brokers_derive_is_neither_compared_nor_written() -> None:
     assert projection.digest(written) == projection.digest(json.dumps(bare).encode())
     assert json.loads(projection.overlay(written, None)) == bare
     assert json.loads(projection.overlay(written, other)) == bare
-    assert FORMER[ResourceKind.TOPIC_POLICY].project(written) == {**bare, **derived}
+    assert FORMERS[ResourceKind.TOPIC_POLICY][-1].project(written) == {**bare, **derived}
 
 
 def test_a_default_by_name_is_as_good_as_none_and_stays_where_it_is() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
-from syncer.conflict.projection import FORMER, PROJECTIONS
+from syncer.conflict.projection import FORMERS, PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -25,7 +25,7 @@ from tests.support.parts import parts_of
 from tests.unit.replication.local.test_broker_versions import HERE, PATH, PROOF, VersionedRegion
 
 KIND: Final = ResourceKind.NAMESPACE
-FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **FORMER})
+FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **{kind: formers[-1] for kind, formers in FORMERS.items()}})
 OLD_IDS: Final = {**NEWEST.ids, "namespace": "namespace/1", "topic-policy": "topic-policy/1"}
 CAN: Final = tuple(sorted(NEWEST.able))
 THERE: Final = Region("there")
@@ -91,7 +91,7 @@ def test_it_waits_for_the_member_that_cannot() -> None:
     assert region.ids == OLD_IDS
     assert region.local.core.going_over.wants_scan is False
     region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
-    assert region.ids["namespace"] == "namespace/1>namespace/2"
+    assert region.ids["namespace"] == "namespace/1>namespace/3"
     assert region.driver.rescan_due
     assert parts_of(region.driver).group.peers.blocked(KIND, []), "nothing is written meanwhile"
     region.driver.tick(Millis(region.now))
@@ -110,7 +110,7 @@ def test_a_scan_that_was_under_way_does_not_count() -> None:
     region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     region.driver.tick(Millis(region.now))
     region.scan(scan)
-    assert region.ids["namespace"] == "namespace/1>namespace/2"
+    assert region.ids["namespace"] == "namespace/1>namespace/3"
     region.scan()
     assert region.ids == NEWEST.ids
 
@@ -122,13 +122,13 @@ def test_what_is_held_and_nowhere_stands_is_looked_through(monkeypatch: pytest.M
     stands_by(region, FORMERLY)
     by = counter_of(THERE, 1)
     stamp = Stamp(T0, THERE)
-    known = Version(stamp=stamp, by=by, seen={by: T0}, digest=FORMER[KIND].digest(VALUE), value=VALUE)
+    known = Version(stamp=stamp, by=by, seen={by: T0}, digest=FORMERS[KIND][-1].digest(VALUE), value=VALUE)
     hold = Hold(reason=HoldReason.UNKNOWN_CLUSTER, stamp=stamp, since_ms=T0, detail="")
     with region.state.transaction() as tx:
         tx.save([Register(path=HELD, known=known, own=T0, hold=hold)])
     region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     region.scan()
-    assert region.ids["namespace"] == "namespace/1>namespace/2", "what is due was not looked through yet"
+    assert region.ids["namespace"] == "namespace/1>namespace/3", "what is due was not looked through yet"
     for _ in range(3):
         region.driver.tick(Millis(region.now))
     assert region.ids == NEWEST.ids
@@ -141,7 +141,7 @@ def test_a_daemon_that_ends_meanwhile_goes_on_with_it() -> None:
     stands_by(region, FORMERLY)
     region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     again = restarted(region)
-    assert again.ids["namespace"] == "namespace/1>namespace/2"
+    assert again.ids["namespace"] == "namespace/1>namespace/3"
     again.scan()
     again.driver.tick(Millis(again.now))
     assert again.ids == NEWEST.ids
@@ -153,11 +153,11 @@ def test_a_group_that_takes_an_older_member_in_goes_back() -> None:
     region = GoingRegion(NEWEST)
     stands_by(region, NEWEST)
     region.hears(projections=OLD_IDS, able=(), ready=())
-    assert region.ids["namespace"] == "namespace/2>namespace/1"
+    assert region.ids["namespace"] == "namespace/3>namespace/1"
     region.driver.tick(Millis(region.now))
     region.scan()
     assert region.ids == OLD_IDS
-    assert digests(region.known()) == {FORMER[KIND].digest(VALUE)}
+    assert digests(region.known()) == {FORMERS[KIND][-1].digest(VALUE)}
     assert region.published == []
 
 
@@ -187,13 +187,13 @@ def test_the_status_says_for_whom_it_waits_and_that_it_goes_over() -> None:
     conditions = region.local.telemetry.conditions
     region.hears(projections=OLD_IDS, able=(), ready=())
     region.driver.tick(Millis(region.now))
-    assert conditions[going_over.OLDER].endswith("compared by topic-policy/1, not topic-policy/2: there (cannot)")
+    assert conditions[going_over.OLDER].endswith("compared by topic-policy/1, not topic-policy/3: there (cannot)")
     region.hears(projections=OLD_IDS, able=CAN, ready=("namespace/1", "topic-policy/1"))
     region.driver.tick(Millis(region.now))
     assert conditions[going_over.OLDER].endswith("there (waits itself)")
     region.hears(projections=OLD_IDS, able=CAN, ready=CAN)
     region.driver.tick(Millis(region.now))
-    assert "namespace/1>namespace/2, topic-policy/1>topic-policy/2" in conditions[going_over.CHANGE]
+    assert "namespace/1>namespace/3, topic-policy/1>topic-policy/3" in conditions[going_over.CHANGE]
     assert going_over.OLDER not in conditions
     region.scan()
     region.driver.tick(Millis(region.now))
