@@ -19,7 +19,7 @@ from syncer.conflict.acts import (
 )
 from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.changeover import made_anew
-from syncer.conflict.completing import AWAITING, Understood, awaits_value, first_kept, has_more, reading
+from syncer.conflict.completing import AWAITING, Understood, awaits_value, completes, first_kept, has_more, reading
 from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.rebuilding import unknown_provenance
@@ -47,17 +47,18 @@ STAYS_HERE: Final = "the scope of this region does not let its changes of this p
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
-    entry, stands = carried_entry(register.path, entry, settings.projections), None
+    raw, entry, stands = entry, carried_entry(register.path, entry, settings.projections), None
     if excluding.concerns(settings, register):
         stands = excluding.standing(settings, register, entry)
         register, entry = stands.register, stands.entry
         if stands.waits:
             return Outcome(register)
     if not settings.projections.concerns(register.path):
-        return _observe(settings, register, entry, moment, stands, publishes=publishes)
+        return _observe(settings, register, entry, moment, stands, raw, publishes=publishes)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
-    register, acts = made_anew(settings.projections, register, _meant(settings, register, entry, undoubted))
-    outcome = _observe(settings, register, entry, moment, stands, publishes=publishes)
+    meant = (*_stored_whole(register, raw), *_meant(settings, register, entry, undoubted))
+    register, acts = made_anew(settings.projections, register, meant)
+    outcome = _observe(settings, register, entry, moment, stands, raw, publishes=publishes)
     return replace(outcome, acts=(*acts, *outcome.acts))
 
 
@@ -67,6 +68,7 @@ def _observe(
     entry: Entry | None,
     moment: Moment,
     standing: excluding.ExcludedRead | None,
+    raw: Entry | None,
     *,
     publishes: bool,
 ) -> Outcome:
@@ -94,7 +96,7 @@ def _observe(
     stands, completed = register.stored, read.entry
     acts: tuple[Act, ...] = ()
     if stands is not None and completed is not None and read.digest != stands.digest:
-        register, acts = made_anew(settings.projections, register, read.values)
+        register, acts = made_anew(settings.projections, register, (*_stored_whole(register, raw), *read.values))
         stands = register.stored
     if read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
         value, digest = read.stood
@@ -103,6 +105,11 @@ def _observe(
     else:
         outcome = _judge(settings, register, read, moment, publishes=publishes, untold=untold)
     return replace(outcome, acts=(*acts, *outcome.acts)) if acts else outcome
+
+
+def _stored_whole(register: Register, raw: Entry | None) -> tuple[bytes, ...]:
+    """The value as a former projection took it: with all that is withheld by now."""
+    return () if raw is None or not raw.value else (completes(register, raw.value),)
 
 
 def _meant(settings: Settings, register: Register, entry: Entry | None, moment: Moment) -> tuple[bytes, ...]:

@@ -264,10 +264,18 @@ def test_once_all_are_new_it_is_each_region_s_own_and_that_is_no_change(path: Me
     clean(*outcome.acts)
     assert outcome.register.known is not None
     assert outcome.register.stored_digest == outcome.register.known.digest == PROJECTIONS[kind_of(path)].digest(value)
+    settled = replace(register, known=replace(known, value=None))
+    for revision in ("7", "8"):
+        found = going.observe(settled, entry(path, value, revision), moment())
+        assert none_of(found, Publish)
+        clean(*found.acts)
+        assert found.register.stored_digest == PROJECTIONS[kind_of(path)].digest(value)
+    later = REPLICA.observe(settled, entry(path, value, "8"), moment())
+    assert none_of(later, Publish), "what was left over is found later"
     due = replace(register, stored=None)
-    found, _ = made_anew(NEWEST, due, ())
-    assert found.known is not None
-    assert parse(found.known.value or b"") == shared(path, 1)
+    made, _ = made_anew(NEWEST, due, ())
+    assert made.known is not None
+    assert parse(made.known.value or b"") == shared(path, 1)
     told_whole = replace_of(told(path, value), stamp=known.stamp, by=known.by, seen=known.seen)
     folded = going.fold(replace(register, known=replace(known, value=None)), told_whole, Millis(NOW + 9))
     assert folded.register.known is not None
