@@ -25,7 +25,7 @@ from syncer.conflict.fields.kept import (
 )
 from syncer.conflict.fields.own import excluding, laid_over, localized, part_of
 from syncer.conflict.guards import Facts
-from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, parse, stored
+from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, Projection, parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -138,15 +138,15 @@ def reading(
 def _kept_so_far(settings: Settings, register: Register, kind: ResourceKind) -> KeptFields | None:
     """The kept fields; where nothing is stored, those of what the group knows are the first. ``None``: none."""
     if register.stored_alive:
-        return _shareable(settings, kind, register.kept)
+        return _shareable(settings.projections.by_kind[kind], register.kept)
     known = register.known
     gone = None if known is None or known.value is None else newer_fields(kind, parse(known.value))
     return KeptFields(gone=gone) if gone else None
 
 
-def _shareable(settings: Settings, kind: ResourceKind, kept: KeptFields | None) -> KeptFields | None:
+def _shareable(projection: Projection, kept: KeptFields | None) -> KeptFields | None:
     """Kept fields without those that are withheld: a projection before may have kept some."""
-    withheld = settings.projections.by_kind[kind].withheld
+    withheld = projection.withheld
     if kept is None or not withheld or withheld.isdisjoint((*kept.store, *kept.gone, *kept.owed, *kept.group)):
         return kept
     return replace(
@@ -156,6 +156,23 @@ def _shareable(settings: Settings, kind: ResourceKind, kept: KeptFields | None) 
         owed=laid_over(kept.owed, withheld, {}),
         group=laid_over(kept.group, withheld, {}),
     )
+
+
+def without_withheld(register: Register) -> Register:
+    """A register without what the newest projection withholds; the very register where it has nothing of that."""
+    resource = classify(register.path)
+    if resource is None:
+        return register
+    projection, known, intent = PROJECTIONS[resource.kind], register.known, register.intent
+    kept = _shareable(projection, register.kept)
+    left = register if kept is register.kept else replace(register, kept=kept)
+    if known is not None and known.value is not None:
+        value = projection.carried(known.value)
+        if value is not known.value:
+            left = replace(left, known=replace(known, value=value))
+    if intent is not None and (kept := _shareable(projection, intent.kept)) is not intent.kept:
+        left = replace(left, intent=replace(intent, kept=kept))
+    return left
 
 
 def completes(register: Register, value: bytes) -> bytes:

@@ -213,6 +213,10 @@ class Projection:
             for name, node in document.items()
         )
 
+    def names_withheld(self, text: bytes) -> bool:
+        """Whether bytes name a withheld field, or hold a piece of one."""
+        return any(mark in text for mark in self._marks if mark != _ESCAPED)
+
     def _may_hold_withheld(self, value: bytes) -> bool:
         for mark in self._marks:  # noqa: SIM110 - this is asked of every value, and a generator costs twice as much
             if mark in value:
@@ -227,7 +231,7 @@ class Projection:
             return stored({name: node for name, node in document.items() if name not in self.withheld})
         except ValueInvalid:
             plain = _UNICODE_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value)
-            return WITHHELD if any(mark in plain for mark in self._marks if mark != _ESCAPED) else value
+            return WITHHELD if self.names_withheld(plain) else value
 
     def _projected(self, document: Document) -> Document:
         document = self._without_local(document)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict, Outcome
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
-from syncer.conflict.projection import OWN_ALONE, PROJECTIONS
+from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, WITHHELD, parse
 from syncer.conflict.register import Register
+from syncer.errors import ValueInvalid
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import CLUSTERS, classify
 from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
+_WITHHOLDING: Final = tuple(each for each in PROJECTIONS.values() if each.withheld)
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{24,}")
 _BELOW: Final = f"{CLUSTERS}/"
 """Clusters: a path is looked at by its beginning, for millions are."""
 
@@ -45,6 +50,38 @@ def group_value(path: MetaPath, value: bytes | None) -> bytes | None:
     if resource is not None and PROJECTIONS[resource.kind].own_alone(value):
         return None
     return carried_value(path, value)
+
+
+def holds_withheld(text: bytes) -> bool:
+    """Whether bytes may hold a withheld field of some kind, as plain text or as Base64."""
+    found = [text, *(_decoded(each) for each in _BASE64.findall(text))]
+    return any(b"\\u" in each or projection.names_withheld(each) for each in found for projection in _WITHHOLDING)
+
+
+def withheld_payload(path: MetaPath | None, payload: bytes) -> bytes:
+    """What may be kept of something that could not be handled: a value of the path, or a whole message.
+
+    Args:
+        path: What it is about; ``None``: nobody knows.
+        payload: A value, or a message that has one.
+    """
+    if not holds_withheld(payload):
+        return payload
+    if path is not None and _readable(payload):
+        return carried_value(path, payload)
+    return WITHHELD
+
+
+def _decoded(text: bytes) -> bytes:
+    return base64.b64decode(text[: len(text) // 4 * 4])
+
+
+def _readable(payload: bytes) -> bool:
+    try:
+        parse(payload)
+    except ValueInvalid:
+        return False
+    return True
 
 
 def carried_entry(path: MetaPath, entry: Entry | None, projections: ProjectionsInUse = NEWEST) -> Entry | None:

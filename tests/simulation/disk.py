@@ -238,6 +238,9 @@ class DiskState:
     def keep_copy(self) -> None:
         """A copy helps nobody here."""
 
+    def erase_deleted(self) -> None:
+        """Nothing is in a file here."""
+
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database."""
         disk = self._disk
@@ -294,6 +297,13 @@ class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLe
         if self.changed is None:
             self.changed = self._read = self._read.copy()
         return self.changed
+
+    def withhold(self, without: Callable[[Register], Register]) -> int:
+        """Take what is withheld by now out of registers; other rows have none in any schedule."""
+        found = [after for each in self._read.registers.values() if (after := without(each)) is not each]
+        if found:
+            self.save(found)
+        return len(found)
 
     # -- registers
 

@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import structlog
+
 from syncer.conflict.acts import Outcome
 from syncer.conflict.changeover import ProjectionsInUse, Works, chosen, made_anew, ready
+from syncer.conflict.completing import without_withheld
 from syncer.conflict.projection import FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
+from syncer.errors import StateUnavailable
 from syncer.model import Millis, Region, ResourceKind
 from syncer.replacing import replace
 from syncer.replication.core import GoingOver
 from syncer.replication.group.peer import own_rules
 from syncer.replication.local.part import OwnStore
+
+log = structlog.get_logger()
 
 CHANGE: Final = "projections-change"
 OLDER: Final = "projections-older"
@@ -89,7 +95,29 @@ def scanned(local: OwnStore) -> None:
 
 def _arrive(local: OwnStore) -> None:
     if local.core.going_over.scan_done and local.core.going_over.due_seen:
-        _use(local, local.core.replica.settings.projections.arrived)
+        arrived = local.core.replica.settings.projections.arrived
+        if _withholds_more(local.core.replica.settings.projections):
+            _withhold(local)
+        _use(local, arrived)
+
+
+def _withholds_more(projections: ProjectionsInUse) -> bool:
+    """Whether a projection keeps fields in their store that the former one has carried."""
+    return any(projections.by_kind[kind].withheld - former.withheld for kind, former in projections.former.items())
+
+
+def _withhold(local: OwnStore) -> None:
+    """Take what stays in its store from now on out of the database, and out of its file.
+
+    A daemon that ends before it has arrived does it again.
+    """
+    with local.core.state.transaction() as tx:
+        rows = tx.withhold(without_withheld)
+    log.info("withheld_fields_taken_out", rows=rows)
+    try:
+        local.core.state.erase_deleted()
+    except StateUnavailable as exc:
+        log.warning("withheld_fields_not_erased", cause=exc.message, hint="Stop the daemon; syncer state compact.")
 
 
 def _use(local: OwnStore, projections: ProjectionsInUse) -> None:

@@ -32,6 +32,13 @@ class State(Protocol):
             StateUnavailable: There is no room for it, or it cannot be written.
         """
 
+    def erase_deleted(self) -> None:
+        """Leave nothing of deleted and replaced rows in the database's file; a server cleans up by itself.
+
+        Raises:
+            StateUnavailable: It cannot be done now; the rows are gone all the same.
+        """
+
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id: registers, outbox and consumption go.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from syncer.conflict.register import Register
 from syncer.model import Millis
 from syncer.state.contract.conflicts import ConflictTransaction
 from syncer.state.contract.consumption import ConsumptionTransaction
@@ -53,6 +55,14 @@ class Transaction(
     Every call is synchronous and happens inside a transaction; leaving the block without an exception commits all of
     it, an exception undoes all of it.
     """
+
+    def withhold(self, without: Callable[[Register], Register]) -> int:
+        """Take what projections withhold by now out of all that is kept; how many rows had some of it.
+
+        Args:
+            without: A register without it; the very register where it has none.
+        """
+        ...
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report for ``syncer status``."""

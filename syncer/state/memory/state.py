@@ -38,6 +38,9 @@ class MemoryState:
     def keep_copy(self) -> None:
         """Keep no copy: nothing here outlives the process."""
 
+    def erase_deleted(self) -> None:
+        """Erase nothing: nothing here is in a file."""
+
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.state.State.renew`."""
         database = self.database

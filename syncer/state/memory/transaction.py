@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from syncer.conflict.classes.periods import ScopePeriod
+from syncer.conflict.register import Register
+from syncer.conflict.withholding import carried_value, withheld_payload
 from syncer.model import Millis, Region
 from syncer.state.contract.identity import Identity, check_changes
 from syncer.state.contract.membership import Membership
@@ -64,6 +66,30 @@ class MemoryTransaction(PathTables, RecordTables, MoveRunTables, JobTables, Ledg
         """All peers that were ever heard, or those of these regions."""
         kept = self._db.peers
         return [kept[region] for region in sorted(kept) if regions is None or region in regions]
+
+    def withhold(self, without: Callable[[Register], Register]) -> int:
+        """Take what is withheld by now out of what is kept; how many rows had some of it."""
+        found = [after for each in self._db.registers.values() if (after := without(each)) is not each]
+        self.save(found)
+        changed = len(found)
+        for events in (self._db.outbox, self._db.carried, self._db.held, self._db.future):
+            changed += self._withhold_in(events)
+        changed += self._withhold_in(self._db.conflicts)
+        for number, row in list(self._db.quarantine.items()):
+            payload = withheld_payload(row.poison.path, row.poison.payload)
+            if payload is not row.poison.payload:
+                poison = replace(row.poison, payload=payload)
+                self._put(self._db.quarantine, number, replace(row, poison=poison))
+                changed += 1
+        return changed
+
+    def _withhold_in(self, rows: dict[Any, Any]) -> int:
+        changed = 0
+        for key, row in list(rows.items()):
+            if row.value is not None and (value := carried_value(row.path, row.value)) is not row.value:
+                self._put(rows, key, replace(row, value=value))
+                changed += 1
+        return changed
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report for ``syncer status``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -161,6 +162,21 @@ class SqlState:
         if file is not None:
             with self._turn(), translated(self._url):
                 keep_copy(file)
+
+    def erase_deleted(self) -> None:
+        """Rewrite a file; see :meth:`syncer.state.contract.state.State.erase_deleted`.
+
+        Raises:
+            StateUnavailable: There is no room for it, or somebody reads it for long.
+        """
+        if opening.file_of(self._url) is not None:
+            with self._turn(), translated(self._url):
+                raw: Any = self._connected().connection.driver_connection
+                for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    try:
+                        raw.execute(statement).fetchall()
+                    except sqlite3.Error as exc:
+                        raise StateUnavailable(f"{statement}: {exc}") from exc
 
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.state.State.renew`.

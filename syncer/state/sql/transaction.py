@@ -25,9 +25,9 @@ from syncer.state.sql import digest_tree, rows, tables
 from syncer.state.sql.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.sql.conflicts import ConflictRows
 from syncer.state.sql.quarantine import QuarantineRows
-from syncer.state.sql.registers import RegisterRows
 from syncer.state.sql.statements import Statements, upserting
 from syncer.state.sql.tombstones import TombstoneRows
+from syncer.state.sql.withholding import WithheldRows
 from syncer.state.sql.work import migrations, move_runs, operations, repairs
 from syncer.state.sql.work.jobs import JobRows
 from syncer.state.sql.work.ledger_audits import LedgerAuditRows
@@ -63,7 +63,7 @@ class SqlTransaction(
     QuarantineRows,
     ConflictRows,
     TombstoneRows,
-    RegisterRows,
+    WithheldRows,
     OperationRows,
     RepairRows,
     MoveRunRows,
