@@ -41,7 +41,7 @@ import org.apache.pulsar.common.util.ObjectMapperFactory;
  *   keep   documents from stdin, read and written again
  */
 public final class FieldsOfClasses {
-    private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
+    private static final ObjectMapper JSON = mapper();
     private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
     private static final String DATA = "org.apache.pulsar.common.policies.data.";
     /** As the broker's metadata caches are made with. */
@@ -83,6 +83,22 @@ public final class FieldsOfClasses {
             answer.set(kind.getKey(), told);
         }
         answers.println(JSON.writeValueAsString(answer));
+    }
+
+    /** The mapper that brokers use. Pulsar 2.10 and 2.11 name it otherwise, so it is looked up at run time. */
+    private static ObjectMapper mapper() {
+        try {
+            Object wrapped = ObjectMapperFactory.class.getMethod("getMapper").invoke(null);
+            return (ObjectMapper) wrapped.getClass().getMethod("getObjectMapper").invoke(wrapped);
+        } catch (NoSuchMethodException before3) {
+            try {
+                return (ObjectMapper) ObjectMapperFactory.class.getMethod("getThreadLocal").invoke(null);
+            } catch (ReflectiveOperationException refused) {
+                throw new IllegalStateException(refused);
+            }
+        } catch (ReflectiveOperationException refused) {
+            throw new IllegalStateException(refused);
+        }
     }
 
     private static Map<String, JavaType> types() throws ClassNotFoundException {

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from deploy.lab.jvm import Jvm
-from deploy.lab.releases.assembled import pom
 from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, java, java_compiler, run_maven
 from syncer.conflict.fields.table import BrokerVersion, parse_version
 
@@ -21,6 +20,28 @@ SOURCE: Final = Path(__file__).with_name("FieldsOfClasses.java")
 RUN_TIMEOUT_S: Final = 600.0
 FIRST_WITH_DEPENDENCIES: Final = BrokerVersion((5, 0, 0, 0), 0)
 """Since then the parent manages no versions; an artifact of its own does."""
+FIRST_WITH_BOM: Final = BrokerVersion((5, 0, 0, 0))
+"""Since then that artifact is another one, and does not manage Jackson."""
+_IMPORT: Final = """
+    <dependency>
+      <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+      <type>pom</type><scope>import</scope>
+    </dependency>"""
+_NO_NETTY: Final = """
+    <exclusions><exclusion><groupId>io.netty</groupId><artifactId>*</artifactId></exclusion></exclusions>"""
+"""Not every repository serves the native libraries of 5.0's; its classes of documents need none of it."""
+# No XML name space: Maven needs none.
+_POM: Final = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>lab</groupId><artifactId>pulsar-classes</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencyManagement><dependencies>{managing}
+  </dependencies></dependencyManagement>
+  <dependencies><dependency>
+    <groupId>org.apache.pulsar</groupId><artifactId>pulsar-common</artifactId><version>{version}</version>{excluded}
+  </dependency></dependencies>
+</project>
+"""
 Documents = Mapping[str, Any]
 """By the kinds of documents."""
 
@@ -72,11 +93,23 @@ def class_jars(version: str) -> Path:
 
 
 def _fetch(version: str, parsed: BrokerVersion, work: Path) -> Path:
-    managing = "pulsar" if parsed < FIRST_WITH_DEPENDENCIES else "pulsar-dependencies"
-    (work / "pom.xml").write_text(pom(version, managing, "pulsar-common"), encoding="utf-8")
+    (work / "pom.xml").write_text(_pom(version, parsed), encoding="utf-8")
     jars = work / "jars"
     goal = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={jars}")
     run_maven(*goal, wanted=f"the classes of Pulsar {version}", directory=work)
     if not jars.is_dir():
         raise SoftwareMissing(f"mvn fetched no jars for Pulsar {version}")
     return jars
+
+
+def _pom(version: str, parsed: BrokerVersion) -> str:
+    """The project whose dependencies are the classes of documents and what these need."""
+    if parsed < FIRST_WITH_DEPENDENCIES:
+        managing = [("org.apache.pulsar", "pulsar", version)]
+    elif parsed < FIRST_WITH_BOM:
+        managing = [("org.apache.pulsar", "pulsar-dependencies", version)]
+    else:
+        managing = [("com.fasterxml.jackson", "jackson-bom", "2.21.7"), ("org.apache.pulsar", "pulsar-bom", version)]
+    imports = "".join(_IMPORT.format(group=group, artifact=name, version=of) for group, name, of in managing)
+    excluded = "" if parsed < FIRST_WITH_BOM else _NO_NETTY
+    return _POM.format(managing=imports, version=version, excluded=excluded)
