@@ -37,6 +37,12 @@ class BrokersTold:
         return max(self._known.values(), default=None)
 
     @property
+    def extremes(self) -> tuple[BrokerVersion, ...]:
+        """Versions of the oldest and of the newest that have told one; empty: none has."""
+        found = self._known.values()
+        return (min(found), max(found)) if found else ()
+
+    @property
     def in_order(self) -> tuple[str, ...]:
         """The versions that were told, each once, the oldest first."""
         known = self._known

@@ -11,7 +11,7 @@ from typing import Final
 
 from syncer.conflict.acts import Act, Decision, Journal, Moment, Need, Outcome, RecordConflict
 from syncer.conflict.causality.order import Relation
-from syncer.conflict.fields.brokers import Brokers, newer_fields, oldest_tree
+from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import (
     Completed,
     Document,
@@ -107,9 +107,9 @@ def reading(
     projection, brokers = settings.projections.by_kind[kind], settings.brokers
     if brokers is None:
         return Understood(entry=entry, digest=projection.digest(entry.value), kept=None)
-    document, before = parse(entry.value), _kept_so_far(settings, register, kind)
+    document, before = parse(entry.value), _kept_so_far(settings, register, kind, brokers)
     if before is None:  # as of nearly all values: nothing can lack
-        present = newer_fields(kind, document)
+        present = brokers.newer(kind, document)
         kept = KeptFields(present) if present else None
         return Understood(entry=entry, digest=projection.digest_of(document), kept=kept)
     found = completed(
@@ -135,12 +135,12 @@ def reading(
     )
 
 
-def _kept_so_far(settings: Settings, register: Register, kind: ResourceKind) -> KeptFields | None:
+def _kept_so_far(settings: Settings, register: Register, kind: ResourceKind, brokers: Brokers) -> KeptFields | None:
     """The kept fields; where nothing is stored, those of what the group knows are the first. ``None``: none."""
     if register.stored_alive:
         return _shareable(settings.projections.by_kind[kind], register.kept)
     known = register.known
-    gone = None if known is None or known.value is None else newer_fields(kind, parse(known.value))
+    gone = None if known is None or known.value is None else brokers.newer(kind, parse(known.value))
     return KeptFields(gone=gone) if gone else None
 
 
@@ -219,23 +219,27 @@ def kept_of(settings: Settings, kind: ResourceKind, document: Document | None) -
     """The kept fields of a whole document that is written to the store."""
     if settings.brokers is None or document is None or PROJECTIONS[kind].replicated is not None:
         return None  # what a kind with secrets does not carry stays in its store
-    part = laid_over(newer_fields(kind, document), settings.projections.by_kind[kind].withheld, {})
+    part = laid_over(settings.brokers.newer(kind, document), settings.projections.by_kind[kind].withheld, {})
     return KeptFields(part) if part else None
 
 
 def first_kept(settings: Settings, register: Register, entry: Entry) -> KeptFields | None:
-    """The kept fields of a value that stands where it stood, for a register that a former version has left without."""
-    if not register.stored_alive or not entry.value:
+    """The kept fields of a value that stands where it stood, for a register that was left without, or with fewer."""
+    if not register.stored_alive or not entry.value or settings.brokers is None:
         return None
     try:
-        return None if settings.brokers is None else kept_of(settings, kind_at(register.path), parse(entry.value))
+        found = kept_of(settings, kind_at(register.path), parse(entry.value))
     except ValueInvalid:
         return None
+    if found is None or register.kept is None:
+        return found
+    return replace(register.kept, store=joined_parts(register.kept.store, found.store))
 
 
 def keeps_more(settings: Settings, register: Register, entry: Entry) -> bool:
     """Whether a value has fields to keep; see :meth:`syncer.conflict.replica.Replica.keeps_more`."""
-    return first_kept(settings, register, entry) is not None
+    found = first_kept(settings, register, entry)
+    return found is not None and (register.kept is None or lacks(register.kept.store, found.store))
 
 
 def has_more(settings: Settings, register: Register, other: bytes) -> bool:
@@ -276,7 +280,7 @@ def owed(settings: Settings, folded: Register, event: MetadataChangeEvent, relat
         return folded
     document, part = parse(value), Document()
     if settings.brokers is not None:
-        tree = oldest_tree(event.resource)
+        tree = settings.brokers.always(event.resource)
         if not stands.stamp.is_baseline:
             tree = {**tree, **settings.brokers.known(event.resource)}
         part = newer_part(document, tree)
@@ -326,7 +330,7 @@ def owes(settings: Settings, register: Register) -> bool:
         return False
     if register.due or register.intent is not None or register.hold is not None:
         return False
-    return any_known(kept.gone, oldest_tree(resource.kind), brokers.known(resource.kind))
+    return any_known(kept.gone, brokers.always(resource.kind), brokers.known(resource.kind))
 
 
 def write_back(settings: Settings, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:

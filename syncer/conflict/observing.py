@@ -76,7 +76,7 @@ def _observe(
     owes = (register.kept is not None and register.kept.owed) or (publishes and register.unspoken)
     if entry is not None and not owes and stored is not None and stored.revision == entry.revision:
         register = _readable(register)
-        if moment.by_scan and register.kept is None and (kept := first_kept(settings, register, entry)) is not None:
+        if moment.by_scan and (kept := first_kept(settings, register, entry)) is not None:
             register = replace(register, kept=kept)
         return reprojected(register, entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
+from syncer.conflict.fields.own import LOCAL, REPLICATED
 from syncer.conflict.fields.table import derived_fields, written_defaults
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, ResourceKind
@@ -260,7 +261,7 @@ PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
     ResourceKind.NAMESPACE: Projection(
         id="namespace/3",
         unset=written_defaults(ResourceKind.NAMESPACE),
-        local=frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace", "offload_policies"}),
+        local=LOCAL[ResourceKind.NAMESPACE] | {"offload_policies"},
         withheld=frozenset({"offload_policies"}),
         born_with=frozenset({"bundles"}),
         defaults={"deleted": False, "migrated": False},
@@ -274,11 +275,11 @@ PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
         ),
     ),
     ResourceKind.PARTITIONED_TOPIC: Projection(
-        id="partitioned-topic/1", local=frozenset({"deleted"}), defaults={"deleted": False}
+        id="partitioned-topic/1", local=LOCAL[ResourceKind.PARTITIONED_TOPIC], defaults={"deleted": False}
     ),
     ResourceKind.CLUSTER: Projection(
         id="cluster/2",
-        replicated=frozenset({"peerClusterNames"}),
+        replicated=REPLICATED[ResourceKind.CLUSTER],
         born_with=frozenset(
             {
                 "serviceUrl",

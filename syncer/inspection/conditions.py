@@ -103,6 +103,7 @@ WEIGHTS: Final = {
     "projections-change": _advice("wait until it has read its store"),
     "projections-older": _advice("upgrade who cannot, or forget who is gone for good", _REGIONS),
     "broker-version-newer": _advice("upgrade this program"),
+    "broker-version-older": _advice("upgrade that broker", "syncer status"),
     "excluded-fields-differ": _advice("make the fields the same here and elsewhere", "syncer diff"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),

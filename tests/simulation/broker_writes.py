@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from syncer.conflict.fields.brokers import Brokers
-from syncer.conflict.fields.table import VERSIONS, BrokerVersion, Tree, parse_version
+from syncer.conflict.fields.table import BrokerVersion, Tree, parse_version
 from syncer.model import MetaPath
 from tests.simulation.field_rules import Did, FieldRules, LoggedWrite
-from tests.simulation.newer_fields import AUTO_SCALE, AUTO_UPDATE, METRIC_KEYS, NEWER, known_to, leaves_of
+from tests.simulation.newer_fields import AUTO_SCALE, AUTO_UPDATE, METRIC_KEYS, NEWER, PLAYED, known_to, leaves_of
 from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _TTL: Final = "message_ttl_in_seconds"
 _EQUAL: Final = (900, 901)
 """Values that several writers give to it."""
 _MOST: Final = 3
-_NEWEST: Final = VERSIONS[-1]
+_NEWEST: Final = PLAYED[-1]
 
 Edit = Callable[[dict[str, Any]], object]
 
@@ -88,8 +88,8 @@ class BrokerGroup:
     @classmethod
     def drawn(cls, rng: Random) -> BrokerGroup:
         """Some brokers, often all of one version."""
-        first = rng.choice(VERSIONS)
-        others = [first if rng.random() < 0.6 else rng.choice(VERSIONS) for _ in range(rng.randint(1, _MOST) - 1)]
+        first = rng.choice(PLAYED)
+        others = [first if rng.random() < 0.6 else rng.choice(PLAYED) for _ in range(rng.randint(1, _MOST) - 1)]
         return cls({f"b{number}": version for number, version in enumerate([first, *others])})
 
     @property
@@ -146,14 +146,14 @@ class BrokerWriters:
             self.delete(site, path)
         for _ in range(2 if choice > 0.9 else 1):  # the former of two is often read by nobody
             self.edit(site, broker, path, self._any_edit(site, path))
-            if replaced > 0.75 and self._replace(site, name, rng.choice(VERSIONS)):
+            if replaced > 0.75 and self._replace(site, name, rng.choice(PLAYED)):
                 self._world.met["replaced at once"] += 1
             broker = self._any_broker(site)
 
     def _replace_any(self, site: Site) -> str:
         """Replace a broker, if it may go; its address."""
         name = self._any_name(site)
-        self._replace(site, name, self._world.rng.choice(VERSIONS))
+        self._replace(site, name, self._world.rng.choice(PLAYED))
         return name
 
     def _replace(self, site: Site, name: str, version: str) -> bool:
@@ -168,7 +168,7 @@ class BrokerWriters:
         """A broker is replaced by one of another version, added, or taken away; ``False``: it may not go yet."""
         rng, group = self._world.rng, site.brokers
         assert group is not None
-        name, version, choice = self._any_name(site), rng.choice(VERSIONS), rng.random()
+        name, version, choice = self._any_name(site), rng.choice(PLAYED), rng.random()
         if choice < 0.15 and len(group.versions) < _MOST:
             group.made += 1
             self.put_in(site, f"b{group.made - 1}", version)

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from syncer.conflict.fields.brokers import oldest_tree
-from syncer.conflict.fields.table import VERSIONS, Tree, known_fields, parse_version
+from syncer.conflict.fields.table import Tree, known_fields, parse_version
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import classify
 
@@ -20,6 +19,8 @@ KIND: Final = ResourceKind.NAMESPACE
 METRIC_KEYS: Final = "allowed_topic_property_keys_for_metrics"
 AUTO_SCALE: Final = "scalableTopicAutoScalePolicy"
 AUTO_UPDATE: Final = "is_allow_auto_update_schema_with_replicator"
+PLAYED: Final = ("4.0.8", "4.2.4", "5.0.0-M1")
+"""Versions of brokers here, the oldest first; those that are older differ in no field that writers here use."""
 NEWER: Final = frozenset({METRIC_KEYS, AUTO_SCALE, AUTO_UPDATE})
 """All of them at the top of the document, which the tests of this module's users hold against the table."""
 LIMIT: Final = "max_topics_per_namespace"
@@ -35,8 +36,8 @@ def known_to(version: str) -> Tree:
 
 
 def newer_by_table() -> frozenset[str]:
-    """The newer fields by the table; what writers here use has to be that."""
-    return frozenset(known_to(VERSIONS[-1])) - frozenset(oldest_tree(KIND))
+    """The fields of the newest version that the oldest one of :data:`PLAYED` lacks; what writers use has to be that."""
+    return frozenset(known_to(PLAYED[-1])) - frozenset(known_to(PLAYED[0]))
 
 
 def without_newer(path: MetaPath, value: bytes) -> bytes:

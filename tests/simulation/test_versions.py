@@ -9,17 +9,16 @@ from typing import Any
 import orjson
 import pytest
 
-from syncer.conflict.fields.table import VERSIONS
 from syncer.model import Region
 from tests.simulation.broker_writes import NAMESPACES, TENANT, BrokerGroup, BrokerWriters
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
-from tests.simulation.newer_fields import METRIC_KEYS, NEWER, newer_by_table
+from tests.simulation.newer_fields import METRIC_KEYS, NEWER, PLAYED, newer_by_table
 from tests.simulation.store import StoreKind
 from tests.simulation.world import Site, World
 
 P = NAMESPACES[0]
-OLD, MIDDLE, NEW = VERSIONS
+OLD, MIDDLE, NEW = PLAYED
 TTL = "message_ttl_in_seconds"
 
 

@@ -198,11 +198,11 @@ def any_known(gone: Document, oldest: Tree, brokers: Tree) -> bool:
         known_always = name in oldest or "*" in oldest
         if not known_always and name not in brokers and "*" not in brokers:
             continue
-        theirs = brokers.get(name, brokers.get("*"))
+        theirs, below = brokers.get(name, brokers.get("*")), oldest.get(name, oldest.get("*"))
         if not isinstance(node, dict) or not node or not theirs:
-            if not known_always:
+            if not known_always or _is_whole(node, below):
                 return True
-        elif any_known(node, oldest.get(name, oldest.get("*")) or _ALL_NEW, theirs):
+        elif any_known(node, below or _ALL_NEW, theirs):
             return True
     return False
 
@@ -280,7 +280,7 @@ class _Filling:
                 if rest:
                     whole = {**whole, name: filled}
                     missing[name] = rest
-            elif known_always:
+            elif known_always and not (name in gone and _is_whole(gone[name], oldest.get(name, oldest.get("*")))):
                 continue  # an object that everybody knows was removed, and what was in it
             elif brokers is not None and name in store and (name in brokers or "*" in brokers):
                 self.removes = True
@@ -288,6 +288,19 @@ class _Filling:
                 whole = {**whole, name: node}
                 missing[name] = node
         return whole, missing
+
+
+def _is_whole(node: object, oldest: Tree | None) -> bool:
+    """Whether a kept field is one that every broker knows, and not an object that only holds newer ones.
+
+    It was kept while a broker was here of whose version nothing is known.
+    """
+    if not isinstance(node, dict) or not node or oldest is None:
+        return True
+    return any(
+        (name in oldest or "*" in oldest) and _is_whole(below, oldest.get(name, oldest.get("*")))
+        for name, below in node.items()
+    )
 
 
 def _below(part: Document, name: str) -> Document:

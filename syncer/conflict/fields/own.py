@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from syncer.conflict.fields.kept import Document, KeptFields
+from syncer.model import ResourceKind
 from syncer.replacing import replace
 
 _NO_KEPT: Final = KeptFields()
+LOCAL: Final[Mapping[ResourceKind, frozenset[str]]] = {
+    ResourceKind.NAMESPACE: frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace"}),
+    ResourceKind.PARTITIONED_TOPIC: frozenset({"deleted"}),
+}
+"""Fields at the top of a document that each store has for itself, of kinds that are carried but for these."""
+REPLICATED: Final[Mapping[ResourceKind, frozenset[str]]] = {ResourceKind.CLUSTER: frozenset({"peerClusterNames"})}
+"""The only fields that are carried, of kinds with secrets."""
 
 
 def laid_over(document: Document, names: Collection[str], values: Document) -> Document:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from enum import StrEnum
+from functools import cache, reduce
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -49,6 +50,13 @@ class BrokerVersion:
     step: int = 0
 
 
+class Edge(StrEnum):
+    """Where the table of versions ends."""
+
+    OLDER = "older"
+    NEWER = "newer"
+
+
 def parse_version(text: str) -> BrokerVersion | None:
     """Read a version as brokers tell it: ``4.0.8``, ``5.0.0-M1``, ``4.3.0-SNAPSHOT``.
 
@@ -68,7 +76,8 @@ def parse_version(text: str) -> BrokerVersion | None:
 def known_fields(version: BrokerVersion | None, kind: ResourceKind) -> Tree:
     """The fields that brokers of a version keep, by the table's version that stands for it.
 
-    A version between two of the table counts as the older one: it may know more than is said here, never less.
+    A version between two of the table counts as the older one: it may know more than is said here, never less. One that
+    is beyond the table counts as the version at that edge; :func:`beyond` tells so.
 
     Args:
         version: ``None``: it is not known, and counts as the oldest.
@@ -87,6 +96,42 @@ def listed(version: BrokerVersion) -> str:
     return max((each for each in VERSIONS if _PARSED[each] <= version), key=_PARSED.__getitem__, default=VERSIONS[0])
 
 
+def beyond(version: BrokerVersion) -> Edge | None:
+    """The edge of the table that a version lies beyond: what its brokers know is not known here; ``None``: none.
+
+    Patch releases of the newest line count as that line: Pulsar adds fields in minor releases.
+
+    Args:
+        version: Of a broker.
+    """
+    if version < _PARSED[VERSIONS[0]]:
+        return Edge.OLDER
+    return Edge.NEWER if version.numbers[:2] > _PARSED[VERSIONS[-1]].numbers[:2] else None
+
+
+@cache
+def known_to_all(oldest: str, newest: str, kind: ResourceKind) -> Tree:
+    """The fields that every version from one to another keeps: a later version may have lost some.
+
+    Args:
+        oldest: One of :data:`VERSIONS`.
+        newest: One of :data:`VERSIONS`, not older.
+        kind: Of the document.
+    """
+    first, last = VERSIONS.index(oldest), VERSIONS.index(newest)
+    return reduce(_common, (_TREES[each][kind] for each in VERSIONS[first : last + 1]))
+
+
+@cache
+def known_to_any(kind: ResourceKind) -> Tree:
+    """The fields that some version keeps.
+
+    Args:
+        kind: Of the document.
+    """
+    return reduce(_united, (_TREES[each][kind] for each in VERSIONS))
+
+
 def derived_fields(kind: ResourceKind) -> frozenset[str]:
     """The names, at the top of a document, that some version writes without ever reading them.
 
@@ -97,7 +142,7 @@ def derived_fields(kind: ResourceKind) -> frozenset[str]:
 
 
 def derived_always(kind: ResourceKind) -> frozenset[str]:
-    """Those of :func:`derived_fields` that every version makes anew, or has ceased to write.
+    """Those of :func:`derived_fields` that every version since 4.0 makes anew, or has ceased to write.
 
     Args:
         kind: Of the document.
@@ -106,7 +151,9 @@ def derived_always(kind: ResourceKind) -> frozenset[str]:
 
 
 def always_written(version: str, kind: ResourceKind) -> frozenset[str]:
-    """The names that a version writes even where nothing is set, and the oldest one does not: they prove who wrote it.
+    """The names that a version writes even where nothing is set, and an older one does not: they prove who wrote it.
+
+    Those of 4.0 and newer are told against 4.0: documents by other tools lack what was always written long before.
 
     Args:
         version: One of :data:`VERSIONS`.
@@ -116,12 +163,30 @@ def always_written(version: str, kind: ResourceKind) -> frozenset[str]:
 
 
 def written_defaults(kind: ResourceKind) -> Mapping[str, Any]:
-    """What newer versions write of :func:`always_written` where nothing is set: absent means the same.
+    """What versions since 4.0 write of :func:`always_written` where nothing is set: absent means the same.
+
+    Projections go by it, so the columns of older versions leave it as it is.
 
     Args:
         kind: Of the document.
     """
     return _DEFAULTS[kind]
+
+
+def _common(left: Tree, right: Tree) -> Tree:
+    """The fields of both."""
+    return {name: _below(_common, node, right[name]) for name, node in left.items() if name in right}
+
+
+def _united(left: Tree, right: Tree) -> Tree:
+    """The fields of either."""
+    both = {name: _below(_united, node, right[name]) for name, node in left.items() if name in right}
+    return {**left, **right, **both}
+
+
+def _below(joined: Callable[[Tree, Tree], Tree], left: Tree | None, right: Tree | None) -> Tree | None:
+    """What is below a field of two trees; where one of them does not tell, nothing is told."""
+    return None if left is None or right is None else joined(left, right)
 
 
 def _tree(told: Mapping[str, Any]) -> Tree:
@@ -144,15 +209,29 @@ _TREES: Final = {
 _DERIVED: Final = {
     kind: frozenset(name for kinds in _TABLE.values() for name in kinds[kind]["derived"]) for kind in ResourceKind
 }
-_DERIVED_ALWAYS: Final = {kind: frozenset(_TABLE[VERSIONS[0]][kind]["derived"]) for kind in ResourceKind}
-_WRITTEN: Final = {
-    text: {
-        ResourceKind(kind): frozenset(told["written"]) - frozenset(_TABLE[VERSIONS[0]][kind]["written"])
-        for kind, told in kinds.items()
-    }
-    for text, kinds in _TABLE.items()
+_PROVING: Final = "4.0.8"
+"""What this version and newer ones prove is told against it; what older ones prove, against the oldest."""
+_DERIVED_ALWAYS: Final = {
+    kind: frozenset(
+        name
+        for name in _DERIVED[kind]
+        if name not in _TABLE[VERSIONS[-1]][kind]["derived"] or name in _TABLE[_PROVING][kind]["derived"]
+    )
+    for kind in ResourceKind
 }
+
+
+def _proofs(text: str, kind: ResourceKind) -> frozenset[str]:
+    former = VERSIONS[0] if _PARSED[text] < _PARSED[_PROVING] else _PROVING
+    return frozenset(_TABLE[text][kind]["written"]) - frozenset(_TABLE[former][kind]["written"])
+
+
+_WRITTEN: Final = {text: {kind: _proofs(text, kind) for kind in ResourceKind} for text in VERSIONS}
 _DEFAULTS: Final = {
-    kind: {name: _TABLE[text][kind]["written"][name] for text in VERSIONS for name in _WRITTEN[text][kind]}
+    kind: {
+        name: _TABLE[text][kind]["written"][name]
+        for text in VERSIONS[VERSIONS.index(_PROVING) :]
+        for name in _WRITTEN[text][kind]
+    }
     for kind in ResourceKind
 }

@@ -14,7 +14,7 @@ from typing import Final
 from syncer.admin import etcd_ending
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.fields.brokers import Brokers
-from syncer.conflict.fields.table import VERSIONS, BrokerVersion, listed, parse_version
+from syncer.conflict.fields.table import VERSIONS, Edge, beyond
 from syncer.conflict.replica import Replica
 from syncer.model import MetaPath, Millis, Revision
 from syncer.replacing import replace
@@ -24,6 +24,8 @@ from syncer.replication.local.part import OwnStore
 
 UNTOLD: Final = "broker-versions-unknown"
 NEWER: Final = "broker-version-newer"
+OLDER: Final = "broker-version-older"
+_UNKNOWN: Final = "which fields it drops is not known, so no field that lacks in the store counts as removed"
 INCOMPLETE_PAGE: Final = 200
 
 
@@ -53,11 +55,11 @@ def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold
     oldest = told.oldest
     if oldest is None:
         return  # what waits goes on waiting; what is known of the brokers stands until they say otherwise
-    known = local.core.replica.settings.brokers
-    if known is None or known.version != oldest:
-        if known is None or known.version is None or oldest > known.version:
+    known, found = local.core.replica.settings.brokers, Brokers.of(oldest, told.newest or oldest)
+    if known != found:
+        if known is None or known.version is None or oldest > known.version or found.beyond != known.beyond:
             versions.unsettled = versions.rescan = True
-        local.core.replica = Replica(replace(local.core.replica.settings, brokers=Brokers(oldest)))
+        local.core.replica = Replica(replace(local.core.replica.settings, brokers=found))
     versions.vouched.update(doubted)
     for path in doubted:
         versions.waiting.pop(path, None)
@@ -74,6 +76,7 @@ def _tell(local: OwnStore) -> None:
         local.telemetry.conditions.pop(etcd_ending.ENDS, None)
     local.telemetry.conditions.pop(UNTOLD, None)
     local.telemetry.conditions.pop(NEWER, None)
+    local.telemetry.conditions.pop(OLDER, None)
     trouble = versions.told.trouble
     if trouble and local.core.replica.settings.brokers is not None:
         waits = f"; {len(versions.waiting)} paths wait for it" if versions.waiting else ""
@@ -81,18 +84,17 @@ def _tell(local: OwnStore) -> None:
             f"which versions of Pulsar the brokers here have is not known ({trouble}), so no field that is "
             f"newer than {VERSIONS[0]} counts as removed{waits}"
         )
-    newest = versions.told.newest
-    if newest is not None and _beyond(newest):
-        local.telemetry.conditions[NEWER] = (
-            f"a broker here is newer than {VERSIONS[-1]}, the newest version known to this program: a field that came "
-            "after that is carried and never counts as removed; upgrade this program"
+    edges = {beyond(each) for each in versions.told.extremes}
+    if Edge.OLDER in edges:
+        local.telemetry.conditions[OLDER] = (
+            f"a broker here is older than {VERSIONS[0]}, the oldest version known to this program: {_UNKNOWN}; "
+            "upgrade that broker"
         )
-
-
-def _beyond(version: BrokerVersion) -> bool:
-    """Whether a version may have fields that the table does not know: of a later minor one than its newest."""
-    newest = parse_version(VERSIONS[-1])
-    return newest is not None and listed(version) == VERSIONS[-1] and version.numbers[:2] > newest.numbers[:2]
+    if Edge.NEWER in edges:
+        local.telemetry.conditions[NEWER] = (
+            f"a broker here is newer than {VERSIONS[-1]}, the newest version known to this program: {_UNKNOWN}; "
+            "upgrade this program"
+        )
 
 
 def mark_incomplete(local: OwnStore, now: Millis) -> None:

@@ -84,7 +84,8 @@ def take_page(
     try:
         scan.met += len(found)
         known, first = _meet(local, found), not local.watch.scanned
-        going = bool(local.core.replica.settings.projections.former)
+        settings = local.core.replica.settings
+        going, beyond = bool(settings.projections.former), settings.brokers is not None and settings.brokers.beyond
         news = {
             path: entry
             for path, entry in found.items()
@@ -95,7 +96,7 @@ def take_page(
             or (register.unspoken and local.core.scope.direction(path).publishes)
             or (going and local.core.replica.goes_over(path))
             or withholds(path)  # few; a former version of their projection may have made the digest
-            or (first and register.kept is None and local.core.replica.keeps_more(register, entry))
+            or (((first and register.kept is None) or beyond) and local.core.replica.keeps_more(register, entry))
             or (first and local.core.replica.excludes_others(register))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}

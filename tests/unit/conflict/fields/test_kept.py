@@ -470,14 +470,55 @@ def test_a_document_that_proves_an_older_writer_is_judged_by_what_that_one_knows
     assert "scalableTopicAutoScalePolicy" not in five.trees(kind, {}).brokers
     written = {"is_allow_auto_update_schema_with_replicator": None}
     assert "scalableTopicAutoScalePolicy" in five.trees(kind, written).brokers
-    assert Brokers().trees(kind, written).brokers == Brokers(parse_version("2.8.0")).trees(kind, written).brokers
+    assert Brokers().trees(kind, written).brokers == Brokers(parse_version("2.10.5")).trees(kind, written).brokers
 
 
-def test_a_derived_field_proves_something_only_where_documents_have_any() -> None:
-    """Those out of a system topic have none, whoever wrote them; the metadata store has what a broker's JSON has."""
-    kind, of_4_2 = ResourceKind.TOPIC_POLICY, Brokers(parse_version("4.2.4"))
-    known = "subscriptionExpirationTimeInMinutes"
-    assert known in of_4_2.trees(kind, {"isGlobal": True, "maxProducerPerTopic": 5}).brokers
-    assert known not in of_4_2.trees(kind, {"isGlobal": True, "messageTTLSet": False}).brokers
-    assert known in of_4_2.trees(kind, {"messageTTLSet": False, f"{known}Set": False}).brokers
-    assert known not in Brokers(parse_version("4.0.8")).trees(kind, {"isGlobal": True}).brokers
+@pytest.mark.parametrize("version", ["2.8.0", "2.10.5", "5.0.1", "5.1.0"])
+def test_what_a_store_has_for_itself_is_never_kept(version: str) -> None:
+    brokers = Brokers(parse_version(version))
+    own = {"bundles": {"numBundles": 4}, "migrated": True, "deleted": True}
+    assert brokers.newer(ResourceKind.NAMESPACE, own) == {}
+    assert brokers.newer(ResourceKind.PARTITIONED_TOPIC, {"deleted": True}) == {}
+    assert brokers.newer(ResourceKind.CLUSTER, {"serviceUrl": "http://c", "migrated": True}) == {}
+    assert {"migrated", "deleted"} <= brokers.always(ResourceKind.NAMESPACE).keys()
+
+
+# -- beyond the table
+
+
+def of(oldest: str, newest: str) -> Brokers:
+    first, last = parse_version(oldest), parse_version(newest)
+    assert first is not None
+    assert last is not None
+    return Brokers.of(first, last)
+
+
+@pytest.mark.parametrize(
+    "edge", [of("2.8.0", "4.2.4"), of("2.8.0", "2.8.0"), of("4.2.4", "5.1.0"), of("6.0.0", "6.0.0")]
+)
+def test_beyond_the_table_nothing_that_lacks_was_removed(edge: Brokers) -> None:
+    kind, document = ResourceKind.NAMESPACE, {"message_ttl_in_seconds": 1, "persistence": {"bookkeeperAckQuorum": 2}}
+    assert edge.beyond
+    assert edge.newer(kind, document) == document
+    found = completed(KeptFields(document), {"persistence": {}}, edge.trees(kind, document), believes=True)
+    assert (found.document, found.removes) == (document, False)
+    assert not any_known(found.kept.gone, edge.always(kind), edge.known(kind)), "nothing is written back"
+
+
+def test_what_was_kept_from_a_broker_beyond_the_table_is_written_back_once_all_are_in_it() -> None:
+    kind, brokers = ResourceKind.NAMESPACE, of("4.0.8", "4.0.8")
+    gone = {"message_ttl_in_seconds": 1, "persistence": {"bookkeeperAckQuorum": 2}, "clusterDispatchRate": {}}
+    found = completed(KeptFields(gone=gone), {}, brokers.trees(kind, {}), believes=True)
+    assert (found.document, found.removes) == (gone, False)
+    for name, node in gone.items():
+        assert any_known({name: node}, brokers.always(kind), brokers.known(kind)), name
+    newer = {"persistence": {"managedLedgerStorageClassName": "s"}}
+    found = completed(KeptFields(gone=newer), {}, brokers.trees(kind, {}), believes=True)
+    assert found.document == {}, "the object was removed, and what was in it"
+
+
+def test_the_newest_broker_counts_where_it_has_lost_a_field() -> None:
+    kind = ResourceKind.CLUSTER
+    assert of("4.0.8", "4.2.4") == Brokers(parse_version("4.0.8"))
+    assert "migrated" in of("3.0.7", "3.0.7").known(kind)
+    assert "migrated" not in of("3.0.7", "3.3.6").known(kind)

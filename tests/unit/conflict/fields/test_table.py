@@ -13,12 +13,17 @@ from syncer.conflict.fields import table
 from syncer.conflict.fields.table import (
     VERSIONS,
     BrokerVersion,
+    Edge,
     Tree,
     always_written,
+    beyond,
     derived_fields,
     known_fields,
+    known_to_all,
+    known_to_any,
     listed,
     parse_version,
+    written_defaults,
 )
 from syncer.model import ResourceKind
 
@@ -99,14 +104,21 @@ def test_the_versions_stand_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("text", "standing"),
     [
-        ("2.8.0", "4.0.8"),
-        ("4.0.8-rc-1", "4.0.8"),
+        ("2.8.0", "2.10.5"),
+        ("2.10.5", "2.10.5"),
+        ("2.11.4", "2.11.4"),
+        ("3.0.16", "3.0.7"),
+        ("3.2.4", "3.0.7"),
+        ("3.3.9", "3.3.6"),
+        ("4.0.8-rc-1", "3.3.6"),
         ("4.0.8", "4.0.8"),
         ("4.0.9", "4.0.8"),
         ("4.2.3", "4.0.8"),
         ("4.2.4", "4.2.4"),
         ("4.2.5", "4.2.4"),
         ("5.0.0-M1", "5.0.0-M1"),
+        ("5.0.0", "5.0.0-M1"),
+        ("5.0.1", "5.0.1"),
     ],
 )
 def test_the_newest_that_is_not_newer_stands_for_a_version(text: str, standing: str) -> None:
@@ -115,6 +127,24 @@ def test_the_newest_that_is_not_newer_stands_for_a_version(text: str, standing: 
 
 def test_the_newest_stands_for_all_that_will_come() -> None:
     assert listed(version_of("999.0.0")) == VERSIONS[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        ("0.1", Edge.OLDER),
+        ("2.9.99", Edge.OLDER),
+        ("2.10.5-rc-1", Edge.OLDER),
+        ("2.10.5", None),
+        ("3.1.2", None),
+        ("5.0.1", None),
+        ("5.0.99", None),
+        ("5.1.0-SNAPSHOT", Edge.NEWER),
+        ("6.0.0", Edge.NEWER),
+    ],
+)
+def test_the_table_has_two_edges(text: str, edge: Edge | None) -> None:
+    assert beyond(version_of(text)) is edge
 
 
 @pytest.mark.parametrize("kind", ResourceKind)
@@ -145,17 +175,31 @@ def test_5_0_0_m1_adds_two_fields() -> None:
     assert policy.keys() >= {"enabled", "minSegments", "maxSegments"}
 
 
-def test_no_version_lost_a_field() -> None:
-    def lost(older: Tree, newer: Tree) -> list[str]:
-        found = [name for name in older if name not in newer]
-        for name in older.keys() & newer.keys():
-            found += [f"{name}.{each}" for each in lost(older[name] or {}, newer[name] or {})]
-        return found
+def places(tree: Tree, at: str = "") -> set[str]:
+    """The names of all fields of a tree, nested ones with those above."""
+    found = {f"{at}{name}" for name in tree}
+    return found.union(*(places(below or {}, f"{at}{name}.") for name, below in tree.items()))
 
-    for kind in ResourceKind:
-        trees = [known(version, kind) for version in VERSIONS]
-        for older, newer in pairwise(trees):
-            assert lost(older, newer) == []
+
+def test_what_versions_lost() -> None:
+    lost = {
+        (str(kind), place)
+        for kind in ResourceKind
+        for older, newer in pairwise(VERSIONS)
+        for place in places(known(older, kind)) - places(known(newer, kind))
+    }
+    assert {each for each in lost if "." not in each[1]} == {
+        ("cluster", "migrated"),
+        ("cluster", "migratedClusterUrl"),
+    }
+
+
+@pytest.mark.parametrize("kind", ResourceKind)
+def test_all_know_what_each_does_and_any_knows_what_one_does(kind: ResourceKind) -> None:
+    trees = [places(known(version, kind)) for version in VERSIONS]
+    assert places(known_to_all(VERSIONS[0], VERSIONS[-1], kind)) == trees[0].intersection(*trees)
+    assert places(known_to_any(kind)) == trees[0].union(*trees)
+    assert known_to_all("4.2.4", "4.2.4", kind) == known("4.2.4", kind)
 
 
 def test_a_tree_goes_down_into_objects_and_not_into_arrays() -> None:
@@ -184,5 +228,11 @@ def test_derived_fields_are_those_of_all_versions() -> None:
 
 def test_what_only_a_newer_version_writes_proves_it() -> None:
     assert always_written("4.2.4", ResourceKind.TOPIC_POLICY) == {"subscriptionExpirationTimeInMinutesSet"}
+    assert always_written("3.0.7", ResourceKind.NAMESPACE) == {"allowed_clusters", "offload_threshold_in_seconds"}
     assert always_written("4.2.4", ResourceKind.NAMESPACE) == frozenset()
     assert always_written("5.0.0-M1", ResourceKind.NAMESPACE) == {"is_allow_auto_update_schema_with_replicator"}
+    assert always_written("5.0.1", ResourceKind.NAMESPACE) == {"is_allow_auto_update_schema_with_replicator"}
+
+
+def test_older_columns_change_no_projection() -> None:
+    assert written_defaults(ResourceKind.NAMESPACE) == {"is_allow_auto_update_schema_with_replicator": True}

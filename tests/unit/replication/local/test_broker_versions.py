@@ -19,7 +19,7 @@ from syncer.conflict.settings import Settings
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
 from syncer.replication.local import absences, broker_versions
 from syncer.replication.local.absences import AGAIN_MS, SOON_MS, Absences
-from syncer.replication.local.broker_versions import NEWER, UNTOLD
+from syncer.replication.local.broker_versions import NEWER, OLDER, UNTOLD
 from syncer.replication.local.dirty import ReadCause
 from tests.support.driven_region import T0, DrivenRegion
 
@@ -322,10 +322,35 @@ def test_a_version_that_is_newer_than_the_table_is_shown(region: VersionedRegion
     region.now += AGAIN_MS
     assert region.ask(told(VERSIONS[0], f"{numbers[0]}.{numbers[1] + 1}.0"))
     assert NEWER in region.conditions
-    assert region.brokers == Brokers(parse_version(VERSIONS[0])), "the oldest of them counts"
+    assert region.brokers is not None
+    assert region.brokers.beyond
     region.now += AGAIN_MS
     assert region.ask(told(VERSIONS[0], "nonsense"))
     assert NEWER not in region.conditions
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.9.5", OLDER), ("5.1.0", NEWER)])
+def test_a_field_that_a_broker_beyond_the_table_drops_is_kept(version: str, code: str) -> None:
+    region = VersionedRegion()
+    region.stands()
+    region.settled("4.2.4")
+    region.settled(version, "4.2.4")
+    assert code in region.conditions
+    assert "upgrade" in region.conditions[code]
+    region.edit({PROOF: False})
+    region.now += AGAIN_MS
+    assert region.ask(told(version, "4.2.4"))
+    region.work()
+    assert region.published == []
+    assert region.register.kept is not None
+    assert region.register.kept.gone == {name: WHOLE[name] for name in ("message_ttl_in_seconds", SCALING)}
+    region.settled("4.2.4")
+    assert code not in region.conditions
+    region.now += AGAIN_MS
+    broker_versions.mark_incomplete(region.local, Millis(region.now))
+    region.work()
+    assert json.loads(region.entries[PATH].value)["message_ttl_in_seconds"] == 1, "its brokers know it"
+    assert region.published == []
 
 
 def test_where_nobody_drops_fields_nobody_need_tell_a_version() -> None:
