@@ -291,7 +291,7 @@ def made_older(url: str) -> None:
     """The schema as the version before made it."""
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership, repairs, tellings, carried")
-        connection.execute("DROP TABLE ledger_audits, move_runs, move_outcomes, notices")
+        connection.execute("DROP TABLE ledger_audits, move_runs, move_outcomes, notices, scope_periods")
         connection.execute("DROP TABLE jobs, migrations, migration_values, migration_events")
         connection.execute("DROP INDEX registers_dead, registers_unseated, journal_deletes, future_events_until")
         connection.execute("DROP INDEX operations_kind")
