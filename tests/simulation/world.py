@@ -706,7 +706,7 @@ class World:
             case "both back up" if site.daemons:
                 self.drain(site)  # what waits to be read would be taken for a change of later
                 site.pairs.append((site.disk.backup(), site.store.copy()))
-            case "both" if site.pairs and self._others_are_whole(site):
+            case "both" if site.pairs and not self.referee.lost - {site.region}:  # two old copies prove nothing
                 self.bring_back(site, *rng.choice(site.pairs))
             case "restore" if site.backups and self._others_are_whole(site):
                 return self.put_back(site, rng.choice(site.backups[-3:]))
