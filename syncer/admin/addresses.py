@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 from syncer.connecting.hosts import host_fault
 
@@ -24,5 +24,7 @@ def _one_broker(url: str) -> str:
     return url
 
 
-BrokerUrl = Annotated[str, AfterValidator(_one_broker)]
+BrokerUrl = Annotated[
+    str, AfterValidator(_one_broker), WithJsonSchema({"type": "string", "pattern": r"^https?://[^/\s@]+/?$"})
+]
 """Base URL of a broker's admin REST API."""

@@ -60,8 +60,8 @@ class ZooKeeperConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["zookeeper"] = "zookeeper"
-    hosts: str
-    chroot: str = ""
+    hosts: Annotated[str, Field(json_schema_extra={"minLength": 1, "pattern": "^[^/ ]+$"})]
+    chroot: Annotated[str, Field(json_schema_extra={"pattern": "^(/[^/]+)*$"})] = ""
     session_timeout: Annotated[timedelta, Field(ge=timedelta(seconds=1))] = timedelta(seconds=10)
     request_timeout: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(seconds=10)
     connect_timeout: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(seconds=15)
