@@ -244,6 +244,10 @@ class MirroredState:
         """Keep the file."""
         self._real.keep_copy()
 
+    def erase_deleted(self) -> None:
+        """Rewrite the file."""
+        self._real.erase_deleted()
+
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database."""
         plain = self._plain.renew(generation, store_id, rebuild, carry=carry)
