@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any, Final
@@ -9,9 +10,19 @@ from typing import Any, Final
 import pytest
 
 from syncer.conflict.acts import Act, FillConflict, HoldEvent, Journal, Publish, Quarantine, RecordConflict
+from syncer.conflict.completing import without_withheld
+from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.projection import PROJECTIONS, WITHHELD, Projection, canonical, carried, parse
-from syncer.conflict.register import Register, Stored, Wish
-from syncer.conflict.withholding import carried_entry, carried_value, reprojected, withholds
+from syncer.conflict.register import Intent, Register, Stored, Wish
+from syncer.conflict.withholding import (
+    carried_entry,
+    carried_value,
+    group_value,
+    holds_withheld,
+    reprojected,
+    withheld_payload,
+    withholds,
+)
 from syncer.model import (
     Counter,
     EventType,
@@ -275,3 +286,57 @@ def test_an_unknown_value_whose_digest_is_made_anew_stays_unknown() -> None:
     before = replace(settled(whole(), at(-9), by=FORMER), known=None)
     after = replica().observe(before, entry(whole(), "7"), moment(), publishes=False).register
     assert after.known is None
+
+
+# -- policies of offloading, which stay in their store whole
+
+NAMESPACE: Final = MetaPath("/admin/policies/acme/orders")
+TOPIC: Final = MetaPath("/admin/topic-policies/global/persistent/acme/orders/t")
+OFFLOADED: Final = json.dumps(
+    {"message_ttl_in_seconds": 1, "offload_policies": {"s3ManagedLedgerOffloadCredentialSecret": SECRET}}
+).encode()
+LEFT: Final = b'{"message_ttl_in_seconds":1}'
+
+
+def test_what_the_group_may_have_is_without_what_is_withheld() -> None:
+    assert group_value(NAMESPACE, OFFLOADED) == LEFT
+    assert group_value(NAMESPACE, None) is None
+    assert group_value(MetaPath("/elsewhere"), OFFLOADED) == OFFLOADED
+    alone = json.dumps({"isGlobal": True, "offloadPolicies": {"x": SECRET}}).encode()
+    assert group_value(TOPIC, alone) is None, "topic policies with nothing else are none of the group"
+
+
+@pytest.mark.parametrize("text", [OFFLOADED, base64.b64encode(OFFLOADED), b'{"offload\\u005fpolicies":1}'])
+def test_a_withheld_field_is_found_in_plain_text_in_base64_and_escaped(text: bytes) -> None:
+    assert holds_withheld(text)
+    assert not holds_withheld(LEFT)
+    assert not holds_withheld(base64.b64encode(LEFT))
+
+
+def test_of_what_could_not_be_handled_is_kept_what_the_group_may_have_or_nothing() -> None:
+    assert withheld_payload(NAMESPACE, LEFT) == LEFT
+    assert withheld_payload(NAMESPACE, OFFLOADED) == LEFT
+    assert withheld_payload(None, OFFLOADED) == WITHHELD
+    assert withheld_payload(NAMESPACE, OFFLOADED[:-5]) == WITHHELD
+
+
+def test_a_register_is_kept_without_what_is_withheld_and_is_the_same_where_it_has_none() -> None:
+    kept = KeptFields(store={"offload_policies": 1, "x": 2}, gone={"offload_policies": 1}, owed={"y": 3})
+    clean = KeptFields(store={"x": 2}, owed={"y": 3})
+    register = Register(
+        path=NAMESPACE,
+        known=version(OFFLOADED, at(0, THERE)),
+        kept=kept,
+        intent=Intent(batch="b", version=version(LEFT, at(0, THERE)), expected=None, kept=kept),
+    )
+    left = without_withheld(register)
+    assert left.known is not None
+    assert left.known.value == LEFT
+    assert left.kept == clean
+    assert left.intent is not None
+    assert left.intent.kept == clean
+    assert without_withheld(left) is left
+    elsewhere = Register(path=MetaPath("/elsewhere"), kept=kept)
+    assert without_withheld(elsewhere) is elsewhere
+    unknown = Register(path=NAMESPACE)
+    assert without_withheld(unknown) is unknown
