@@ -15,6 +15,7 @@ import orjson
 from sqlalchemy import URL, and_, case, or_, select
 
 from spark_snapshot.sources.reach import Reach
+from syncer.conflict.classes.moving import FROZEN
 from syncer.conflict.projection import json_of
 from syncer.conflict.register import HoldReason
 from syncer.errors import ConfigError, StateUnavailable
@@ -135,8 +136,10 @@ def without_password(url: str) -> tuple[str, str | None]:
 
 
 def _asked_for(row: Sequence[Any], reach: Reach) -> bool:
-    path, stored, hold = MetaPath(row[0]), row[2], row[8]
-    return (stored is not None or hold is not None) and reach.wants(path)
+    """Whether a row says something; one whose path came into the scope, and was not read since, says nothing yet."""
+    path, stored, by, hold = MetaPath(row[0]), row[2], row[4], row[8]
+    unmet = by is not None and by.startswith(FROZEN)
+    return (stored is not None or hold is not None) and not unmet and reach.wants(path)
 
 
 def _register(row: Sequence[Any]) -> RegisterRow:
