@@ -284,7 +284,10 @@ class Orphans:
     def bury(self, leaders: Collection[int]) -> None:
         """Bury those that have ended; ``leaders`` are the steps, which are waited for elsewhere."""
         for children in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-            for pid in map(int, children.read_text().split()):
+            pids = list[int]()
+            with suppress(OSError):  # of a thread that has ended; its children are another's, and are met the next time
+                pids = list(map(int, children.read_text().split()))
+            for pid in pids:
                 with suppress(OSError, IndexError, ValueError):
                     state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
                     if pid not in leaders and state == "Z":
