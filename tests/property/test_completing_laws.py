@@ -296,8 +296,9 @@ class MixedGroup(RuleBasedStateMachine):
         self.group.clock += step
         place = self.place(number)
         hidden = {name for name in place.view or () if knows(place.age, name) and name not in (place.document or ())}
-        place.edit(change, removed - hidden, self.group.now)
-        if hidden & change.keys():  # else it could be removed again before anybody has seen that it was there
+        edge = place.age in EDGES
+        place.edit(change, removed - hidden - (change.keys() if edge else set()), self.group.now)
+        if edge or hidden & change.keys():  # else it could be removed before anybody has seen that it was there
             self.observe(place)
 
     @rule(number=choices)
