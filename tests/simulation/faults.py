@@ -375,7 +375,7 @@ MODES: Final[dict[str, Mode]] = {
         replace(_CALM, name="guards", limits=NARROW, paths=7, actions=(100, 220), outside=0.15, gap=0.02, crash=0.01),
         replace(_CALM, name="aba", kinds=(StoreKind.ZOOKEEPER_ABA, StoreKind.ETCD), gap=0.02, crash=0.01),
         replace(_CALM, name="wiped", wipe=0.02, crash=0.01, mislay=0.1, reorder=1, paths=3, compares=True),
-        replace(_CALM, name="wiped-both", both=0.03, mislay=0.1, reorder=1, paths=3, regions=(2,), compares=True),
+        replace(_CALM, name="wiped-both", both=0.03, reorder=1, paths=3, regions=(2,), compares=True),
         replace(
             _CALM,
             name="wiped-storm",

@@ -76,7 +76,7 @@ def kept_is_not_written_back() -> Patches:
 def kept_is_lost_with_its_database() -> Patches:
     """A database that has met nobody takes what its store lacks for removed."""
     return [
-        (completing, "_kept_so_far", lambda register, _: register.kept or _NOTHING),
+        (completing, "_kept_so_far", lambda _, register, *__: register.kept or _NOTHING),
         (observing, "awaits_value", lambda *_: False),
         (folding, "owed", lambda _, folded, *__: folded),
     ]
