@@ -14,6 +14,8 @@ from deploy.lab.traffic.traffic import ClusterTraffic
 from syncer.balancer.cost.measured import CPP_STEPS
 from syncer.waiting import wait_until
 
+MORE_UNLOADS: Final = 20
+"""A bundle may land elsewhere than asked for; so many more are made until each broker has served it."""
 _SHORTENED: Final = 0.91
 """A delay is up to nine hundredths shorter."""
 
@@ -33,7 +35,7 @@ def unload_repeatedly(
     (span,) = cluster.bundles(namespace)
     served: list[Broker] = []
     began, unloads = 0, 0
-    while unloads < began + times:
+    while unloads < began + times or (len(served) < len(cluster.brokers) and unloads < times + MORE_UNLOADS):
         owner = cluster.owners(namespace)[span]
         if owner not in served:
             served.append(owner)
