@@ -129,11 +129,11 @@ def _reports(
                 unlike[member] = Wait(cause=Cause.UNLIKE, text="compares values in another way than this region")
     silent.update(disputes(peers, gc.group.expected, region, partial(rebuild.is_ours, gc.recovery)))
     if not gc.group.expected:
-        nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
+        nameless = sorted(sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender)
         since = gc.tombstones.nameless = {
             sender: min(gc.tombstones.nameless.get(sender, now), now) for sender in nameless
         }  # a clock that is set back begins anew
-        for sender in sorted(nameless):
+        for sender in nameless:
             if now - since[sender] < gc.tombstones.limits.nameless_ms:
                 text = f"has consumed changes of database {sender}, which never told its region"
                 silent[region] = Wait(cause=Cause.NAMELESS, text=text)
