@@ -27,16 +27,44 @@ KEPT: Final = 200
 COUNTED: Final = 100_000
 
 
+class _Names:
+    """Short names of texts, up to :data:`COUNTED`."""
+
+    def __init__(self) -> None:
+        self._names: set[bytes] = set()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __str__(self) -> str:
+        return f"{COUNTED} or more" if len(self) >= COUNTED else str(len(self))
+
+    def __contains__(self, text: str) -> bool:
+        return _short(text) in self._names
+
+    def add(self, text: str) -> bool:
+        """Add a text; whether it is new and there was room."""
+        name = _short(text)
+        if len(self) >= COUNTED or name in self._names:
+            return False
+        self._names.add(name)
+        return True
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._names.clear()
+
+
 class Misfits:
     """Those that were met since the last scan began: in memory, a short name of each, up to a bound."""
 
     def __init__(self) -> None:
-        self._met: set[bytes] = set()
+        self._met = _Names()
         self._first = ""
         self.blocked: Final[set[str]] = set()
         """Sound by their looks, and yet nothing of them can be taken: they are left alone until the next scan."""
-        self._untaken: set[bytes] = set()
-        self._first_form: set[bytes] = set()
+        self._untaken = _Names()
+        self._first_form = _Names()
         self._first_form_named: list[str] = []
         self.news: Final[list[tuple[str, str]]] = []
         """Those to be put into the quarantine: a name that tells each from all others, and what is wrong with it."""
@@ -63,55 +91,42 @@ class Misfits:
 
     def untaken(self, path: str, stamp: str) -> bool:
         """Whether this very change could not be taken before: it is told again and again, and was set aside once."""
-        name = _short(f"{stamp} {path}")
-        if name in self._untaken:
+        change = f"{stamp} {path}"
+        if change in self._untaken:
             return True
-        if len(self._untaken) < COUNTED:
-            self._untaken.add(name)
+        self._untaken.add(change)
         return False
 
     def _count(self, path: str, namespace: str) -> None:
-        name = _short(path)
-        if name in self._first_form or len(self._first_form) >= COUNTED:
-            return
-        self._first_form.add(name)
-        if len(self._first_form_named) < NAMED:
+        if self._first_form.add(path) and len(self._first_form_named) < NAMED:
             self._first_form_named.append(shown(namespace))
 
     def _note(self, path: str, fault: str) -> None:
-        if len(self._met) >= COUNTED:
+        if not self._met.add(path):
             return
-        name = _short(path)
-        if name in self._met:
-            return
-        self._met.add(name)
         text = f"{shown(path)}: {fault}"
         self._first = self._first or text
         if len(self._met) <= KEPT:
-            self.news.append((f"{shown(path)} {name.hex()}", text))
+            self.news.append((f"{shown(path)} {_short(path).hex()}", text))
 
     def conditions(self) -> list[tuple[str, str]]:
-        """What an operator should look at: codes and messages."""
+        """Return the conditions that an operator should look at: codes and messages."""
         found: list[tuple[str, str]] = []
         if self._met:
             said = (
-                f"{_many(self._met)} resources of this region's store have paths that cannot be replicated, and stay "
+                f"{self._met} resources of this region's store have paths that cannot be replicated, and stay "
                 f"in this region alone; the first: {self._first}. See 'syncer quarantine list'"
             )
             found.append((MISFITS, said))
         if self._first_form:
             said = (
                 "this region's store has namespaces of the form PROPERTY/CLUSTER/NAMESPACE: "
-                f"{_many(self._first_form)}, among them {', '.join(sorted(self._first_form_named))}. They are not "
+                f"{self._first_form}, among them {', '.join(sorted(self._first_form_named))}. They are not "
                 "carried. Pulsar 4.2 and later do not serve them: move their topics to namespaces of the form "
                 "TENANT/NAMESPACE before brokers are upgraded"
             )
             found.append((FIRST_FORM, said))
         return found
-
-
-def _many(met: set[bytes]) -> str:
-    return f"{COUNTED} or more" if len(met) >= COUNTED else str(len(met))
 
 
 def _short(text: str) -> bytes:
