@@ -43,6 +43,7 @@ from tests.suites import (
     render,
     unsteady,
 )
+from tests.support.children import children
 
 BIN: Final = REPOSITORY / ".venv" / "bin"
 LOOK_S: Final = 0.1
@@ -283,17 +284,13 @@ class Orphans:
 
     def bury(self, leaders: Collection[int]) -> None:
         """Bury those that have ended; ``leaders`` are the steps, which are waited for elsewhere."""
-        for children in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-            pids = list[int]()
-            with suppress(OSError):  # of a thread that has ended; its children are another's, and are met the next time
-                pids = list(map(int, children.read_text().split()))
-            for pid in pids:
-                with suppress(OSError, IndexError, ValueError):
-                    state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
-                    if pid not in leaders and state == "Z":
-                        usage = os.wait4(pid, os.WNOHANG)[2]
-                        worked_s = usage.ru_utime + usage.ru_stime
-                        self._worked_s[int(session)] = self._worked_s.get(int(session), 0.0) + worked_s
+        for pid in children():
+            with suppress(OSError, IndexError, ValueError):
+                state, _, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
+                if pid not in leaders and state == "Z":
+                    usage = os.wait4(pid, os.WNOHANG)[2]
+                    worked_s = usage.ru_utime + usage.ru_stime
+                    self._worked_s[int(session)] = self._worked_s.get(int(session), 0.0) + worked_s
 
     def worked_s(self, leader: int) -> float:
         """Return how long those of a step worked that were buried since this was asked last."""

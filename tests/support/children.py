@@ -8,10 +8,10 @@ from pathlib import Path
 
 def children_with(word: str) -> list[int]:
     """Ids of this process's children whose command line holds a word."""
-    return [pid for pid in _children() if word.encode() in _command_of(pid)]
+    return [pid for pid in children() if word.encode() in _command_of(pid)]
 
 
-def _children() -> list[int]:
+def children() -> list[int]:
     """Ids of all children. A thread that ends meanwhile leaves its children to another one, so all are listed anew."""
     while True:
         with suppress(FileNotFoundError, ProcessLookupError):
