@@ -337,7 +337,7 @@ class Config(Section):
 
     @property
     def _collected_topics(self) -> CollectedTopics | None:
-        """What becomes of deletes that a broker may have made; ``None``: no broker can be asked, so all are carried."""
+        """Hold or carry deletes that a broker may have made; ``None``: no broker can be asked, so all are carried."""
         wanted = self.scope.collected_topics
         return wanted if self.admin is not None or wanted is CollectedTopics.CARRY else None
 

@@ -115,7 +115,7 @@ class ProjectionsInUse:
         return older if former is None or former in older else (former, *older)
 
     def carried(self, kind: ResourceKind, value: bytes) -> bytes:
-        """What of a stored value may leave its store, by the projection in use."""
+        """Return the part of a stored value that may leave its store, by the projection in use."""
         return self.by_kind[kind].carried(value)
 
     def concerns(self, path: MetaPath) -> bool:

@@ -171,7 +171,7 @@ class Projection:
             return WITHHELD
 
     def left_alone(self, document: Document) -> Document:
-        """What stays where a remote delete arrives: the withheld fields, of a kind that is no resource with those."""
+        """Return the fields that stay where a remote delete arrives, of a kind that is no resource with those alone."""
         if self.bare is None or self.withheld.isdisjoint(document):
             return {}
         return {name: node for name, node in document.items() if name in self.withheld or name in self.bare}
@@ -346,7 +346,7 @@ FORMERS: Final[Mapping[ResourceKind, tuple[Projection, ...]]] = {
 
 
 def carried(kind: ResourceKind, value: bytes) -> bytes:
-    """What of a stored value may leave its store, by the newest projection; see :meth:`Projection.carried`."""
+    """Return the part of a stored value that may leave its store; see :meth:`Projection.carried` of the newest one."""
     return PROJECTIONS[kind].carried(value)
 
 

@@ -31,7 +31,7 @@ def withholds(path: MetaPath) -> bool:
 
 
 def carried_value(path: MetaPath, value: bytes, projections: ProjectionsInUse = NEWEST) -> bytes:
-    """What of the value at a path may leave the store; all of it where the path is no resource.
+    """Return the part of a value that may leave the store; all of it where the path is no resource.
 
     Args:
         path: Of the value.
@@ -43,7 +43,7 @@ def carried_value(path: MetaPath, value: bytes, projections: ProjectionsInUse = 
 
 
 def group_value(path: MetaPath, value: bytes | None) -> bytes | None:
-    """What of the value at a path the group may have; ``None``: there is none, or it has withheld fields alone."""
+    """Return the part of a value that the group may have; ``None``: no value, or one of withheld fields alone."""
     if value is None:
         return None
     resource = classify(path)
@@ -59,7 +59,7 @@ def holds_withheld(text: bytes) -> bool:
 
 
 def withheld_payload(path: MetaPath | None, payload: bytes) -> bytes:
-    """What may be kept of something that could not be handled: a value of the path, or a whole message.
+    """Return the part that may be kept of something that could not be handled: a value, or a whole message.
 
     Args:
         path: What it is about; ``None``: nobody knows.

@@ -260,7 +260,7 @@ class Driver(DriverStatus):
         return questions.question(self._local, now)
 
     def answer_collection(self, asked: Asked, told: CollectionTold, namespaces: Answers, now: Millis) -> None:
-        """What the brokers are set to, asked for after these deletes were read, and what the store has above them."""
+        """Take the settings of brokers, asked for after these deletes were read, and the namespaces in the store."""
         questions.answer(self._local, asked, told, namespaces, now)
 
     @property
@@ -428,7 +428,7 @@ class Driver(DriverStatus):
         return greeted
 
     def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control | Outgoing]:
-        """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost.
+        """Return questions and answers for peers by which a lost database is rebuilt; each may be lost.
 
         What is sealed already is published as it is: it is what a peer has sent.
         """

@@ -26,7 +26,7 @@ _SHOWN: Final = 3
 
 
 class CollectedTopics(StrEnum):
-    """What becomes of deletes of declarations while a broker of the region may have made them."""
+    """Treatment of deletes of declarations while a broker of the region may have made them."""
 
     HOLD = "hold"
     CARRY = "carry"
@@ -36,7 +36,7 @@ class DeletedBy(StrEnum):
     """Who may have deleted a declaration."""
 
     OPERATOR = "operator"
-    """Nobody else: no broker of the region deletes declarations in this namespace."""
+    """An operator: no broker of the region deletes declarations in this namespace."""
     BROKER = "broker"
     """An operator or a broker; the store tells them apart by nothing."""
     UNKNOWN = "unknown"
@@ -44,7 +44,7 @@ class DeletedBy(StrEnum):
 
 
 class Inactive(StrEnum):
-    """What the policies of a namespace say of topics that nobody uses; they outweigh the settings of brokers."""
+    """Policy of a namespace for topics that nobody uses; it outweighs the settings of brokers."""
 
     DELETED = "deleted"
     KEPT = "kept"
@@ -52,7 +52,7 @@ class Inactive(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerCollection:
-    """What one broker is set to.
+    """Settings of one broker.
 
     Args:
         deletes_declarations: It deletes the declaration of a partitioned topic that it has collected.
@@ -81,7 +81,7 @@ class BrokerCollection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionTold:
-    """What the brokers of a region told of their settings, each asked for itself.
+    """Answers of the brokers of a region about their settings, each asked for itself.
 
     Args:
         brokers: Address of each broker that has answered, and what it is set to.

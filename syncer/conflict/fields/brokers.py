@@ -24,7 +24,7 @@ from syncer.conflict.fields.table import (
 from syncer.model import ResourceKind
 
 _NONE: Final[Tree] = {}
-"""What brokers are known to keep that no version of the table stands for."""
+"""Fields that brokers of a version beyond the table are known to keep."""
 
 
 @dataclass(frozen=True, slots=True)

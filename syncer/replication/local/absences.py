@@ -60,7 +60,7 @@ class AnsweredDelete:
 
 @dataclass(slots=True)
 class CollectedDeletes:
-    """What the brokers told of their settings, and which deletes wait for that.
+    """Settings that the brokers told, and deletes that wait for them.
 
     Args:
         told: What they told last; ``None``: they were not asked yet.

@@ -152,7 +152,7 @@ def proved(recovery: Recovery, event: MetadataChangeEvent, speaker: Speaker | No
 
 
 def words(recovery: Recovery, accusation: Accusation) -> str:
-    """What an operator should know of an accusation that begins nothing."""
+    """Describe an accusation that begins nothing, for an operator."""
     waits = "; nothing is published for up to a minute meanwhile" if recovery.doubts.holds else ""
     return (
         f"{accusation.teller} says that this database is {accusation.reason}. On the word of one it does not begin "

@@ -31,7 +31,7 @@ KEPT: Final = 2
 KEPT_BYTES: Final = 16 * 1024
 """A change that takes more room is not kept; the one before it proves as much."""
 ALL_BYTES: Final = 8 * 1024 * 1024
-"""What the changes of all regions may take, but for those of `peers.expected`."""
+"""Room for the changes of all regions but those of `peers.expected`."""
 _PARTS: Final = 4
 PAUSE_MS: Final = 2_000
 """A region is answered no more often than this."""
@@ -105,7 +105,7 @@ def remembered(recovery: Recovery, tx: Transaction, row: PeerRow) -> PeerRow:
 
 
 def _kept(document: object) -> dict[str, Original]:
-    """What a row holds; nothing of what another version has kept in another form."""
+    """Read the changes that a row holds; those that another version has kept in another form are left out."""
     found: Any = document or {}
     return {
         database: Original(sequence, Outgoing(base64.b64decode(payload), properties), signed)
@@ -127,7 +127,7 @@ def take_asked(recovery: Recovery, tx: Transaction, asked: Control, now: Millis)
 
 
 def answers(recovery: Recovery) -> list[Outgoing]:
-    """What regions have asked for, as they have sent it themselves."""
+    """Return the changes that regions have asked for, as they have sent them themselves."""
     if recovery.originals is None or recovery.core.observing:
         return []
     owed, recovery.originals.owed = list(recovery.originals.owed.values()), {}

@@ -97,7 +97,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accusation:
-    """What a member says against this region's database.
+    """Accusation of a member against this region's database.
 
     Args:
         teller: Who says so.
@@ -120,7 +120,7 @@ class Accusation:
 
 @dataclass(slots=True)
 class Doubts:
-    """What was said against this region's database since the daemon's start.
+    """Accusations against this region's database since the daemon's start.
 
     Args:
         by: Who has said something, and what at first.
@@ -160,7 +160,7 @@ class Original:
 
     @property
     def size(self) -> int:
-        """What it takes."""
+        """Bytes that it takes."""
         return len(self.message.payload) + sum(map(len, self.message.properties.values()))
 
 
