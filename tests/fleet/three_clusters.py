@@ -47,6 +47,11 @@ SHARED, APART = "shared-sea", "apart"
 _CARRIED: Final = ([f"{SHARED}/*", f"{APART}/*"], [f"{SHARED}/*", f"{APART}/*"], [f"{SHARED}/*"])
 """Whose topic policies each side carries."""
 
+_SHOWN: Final = 5
+"""Paths and settings that are named where the regions do not become equal."""
+_OF_PATH: Final = ("verdict", "due", "hold", "parked", "intent")
+"""What is shown of the first path."""
+
 Setting = tuple[MetaPath, str]
 """A field of what stands at a path."""
 
@@ -223,7 +228,21 @@ class Fleet:
 
     def settle(self, what: str) -> None:
         """Wait until all regions are quiet, and each pair holds alike what both of them carry."""
-        wait_until(self._equal, f"equal: {what}", shown=lambda: [*self.differing(), *self.lost()][:5])
+        wait_until(self._equal, f"equal: {what}", shown=self._apart)
+
+    def _apart(self) -> list[object]:
+        """What is not equal, and what each region says of itself and of the first path that is not."""
+        differing, regions = self.differing(), [side.region for side in self.sides]
+        found: list[object] = []
+        found += [*differing, *self.lost()][:_SHOWN]
+        for region in regions:
+            told = region.command("status")
+            peers = {each["region"]: each["compared"] for each in told["peers"]}
+            found.append((region.name, peers, told["waiting"], [each["code"] for each in told["conditions"]]))
+            if differing:
+                _, explained = region.ask("explain", differing[0].split()[0])
+                found.append({each: explained[each] for each in _OF_PATH} if explained else "nothing was seen of it")
+        return found
 
     def _equal(self) -> bool:
         if not all(side.region.quiet() for side in self.sides):
