@@ -15,7 +15,8 @@ import orjson
 
 from syncer.conflict import apply as decided_writes
 from syncer.conflict import observing
-from syncer.conflict.guards import GuardRefusal, Proposal, examine
+from syncer.conflict.cluster_names.telling import RegionNames
+from syncer.conflict.guards import Facts, GuardRefusal, Proposal, examine
 from syncer.conflict.projection import parse
 from syncer.model import MetaPath, Region
 from syncer.naming import cluster_names
@@ -25,6 +26,8 @@ from syncer.paths import CLUSTERS, OWN_PREFIX, is_under
 from syncer.replacing import replace
 from syncer.replication import driver, uncompared
 from syncer.replication.fence import Fence, raised
+from syncer.replication.local import observe
+from syncer.replication.local.part import OwnStore
 from syncer.stores.contract import Entry, Put, Write
 from tests.simulation.incomplete import Patches
 
@@ -111,6 +114,13 @@ class BrokerNames:
     def serves(self) -> frozenset[str]:
         """The region's own cluster, by the name in the group."""
         return frozenset({self._in_group.get(self.own_here, self.own_here)})
+
+    def for_others(self) -> RegionNames:
+        """What the daemon tells other regions.
+
+        Here all serve a cluster of one name, which they would contradict each other in; so each tells one of its own.
+        """
+        return RegionNames(own=(f"of-{self.region}",), table=dict(self.told))
 
     def known(self) -> frozenset[str]:
         """The clusters that are known here, by their names in the group."""
@@ -296,6 +306,19 @@ def _noting() -> tuple[dict[Region, ClusterNames], Patches]:
     return found, [(SimStore, "entry", noting)]
 
 
+def a_short_dispute_ends_unseen() -> Patches:
+    """What a dispute has held is released only where two ticks saw that it was there, and that it is over."""
+    facts_of = observe.facts_of
+
+    def before_the_tick(local: OwnStore, *words: Any) -> dict[MetaPath, Facts]:
+        seen, grew = local.clusters.doubted, local.clusters.grew
+        found = facts_of(local, *words)
+        local.clusters.doubted, local.clusters.grew = seen, grew
+        return found
+
+    return [(observe, "facts_of", before_the_tick)]
+
+
 BREAKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[], Patches]], ...]] = (
     ("values leave by the names of the store", ("mappings",), values_are_read_as_they_are),
     ("values are written by the names of the group", ("mappings",), values_are_written_as_they_are),
@@ -305,6 +328,7 @@ BREAKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[], Patches]], ...]] = 
     ("digests are over the names of the store", ("mappings",), digests_are_over_the_names_of_the_store),
     ("guards judge the names of the store", ("mappings",), guards_judge_the_names_of_the_store),
     ("another table of names is not noticed", ("mappings",), another_table_is_not_noticed),
+    ("a short dispute about names ends unseen", ("disputes",), a_short_dispute_ends_unseen),
     ("a table of names that comes back is not noticed", ("mappings",), a_table_that_comes_back_is_not_noticed),
 )
 """Each break, the modes that find it, and what it patches."""

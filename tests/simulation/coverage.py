@@ -64,6 +64,7 @@ FAULTS: Final = {
     "turns": "brokers begin or cease to do that, or do not answer for a while",
     "pause": "a region is paused or resumed",
     "late": "a region's daemon starts later than the others",
+    "starved": "a daemon does its regular work late",
 }
 TORN: Final = {"torn": "the power fails while a transaction is written; of its bytes some are kept"}
 """What only a real database has."""

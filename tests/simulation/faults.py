@@ -71,6 +71,7 @@ class Mode:
         rest: Chance that a region leaves a path out for a while, in which it is deleted everywhere and forgotten.
         names: Brokers of some regions call clusters otherwise than the group does.
         rename: Chance that a region is started anew with another table of such names.
+        disputes: Regions tell each other such tables, and what names a cluster waits while they do not agree.
         excludes: Regions have fields for themselves, each by rules of its own.
         rule: Chance that a region is started anew with other such rules.
         compares: Regions compare their digest trees.
@@ -82,6 +83,7 @@ class Mode:
         goes: Chance that a broker deletes a topic, its policies with it, or that such a topic is made again.
         collects: Chance that a broker deletes the declaration of a topic that nobody uses.
         turns: Chance that the brokers of a region begin to do so, or cease to, or do not answer for a while.
+        starved: Chance that a daemon's regular work comes late for as long as it lives.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Mode:
     rest: float = 0.0
     names: bool = False
     rename: float = 0.0
+    disputes: bool = False
     excludes: bool = False
     rule: float = 0.0
     compares: bool = False
@@ -145,6 +148,7 @@ class Mode:
     goes: float = 0.0
     collects: float = 0.0
     turns: float = 0.0
+    starved: float = 0.0
 
 
 _CALM: Final = Mode(name="calm")
@@ -260,6 +264,10 @@ _MAPPINGS: Final = replace(
     lose=0.02,
     vanish=0.02,
     actions=(80, 180),
+)
+
+_DISPUTES: Final = replace(
+    _MAPPINGS, name="disputes", disputes=True, rename=0.04, starved=0.5, decide=0.0, vanish=0.01, actions=(60, 120)
 )
 
 _EXCLUDED: Final = replace(
@@ -533,6 +541,7 @@ MODES: Final[dict[str, Mode]] = {
             compares=True,
         ),
         _MAPPINGS,
+        _DISPUTES,
         _EXCLUDED,
         replace(_EXCLUDED, name="excluded-restored", restore=0.03, wipe=0.0),
         _COLLECTED,

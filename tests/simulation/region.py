@@ -17,7 +17,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.control.effects import Wanted
 from syncer.replication.control.repair import Turn, may_tell
-from syncer.replication.core import NamedStore
+from syncer.replication.core import NamedStore, Peculiarities
 from syncer.replication.driver import Driver
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound.arrived import Arrived
@@ -44,6 +44,8 @@ Contents = Mapping[MetaPath, Content]
 Move = Callable[[], None]
 
 TICK_MS: Final = 1_000
+STARVED_MS: Final = 40_000
+"""What it waits where a daemon is starved: longer than two heartbeats of the others."""
 HEARTBEAT_MS: Final = 30_000
 COMPARING_HEARTBEAT_MS: Final = 10_000
 PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
@@ -171,6 +173,8 @@ class Daemon:
         self.driver.know_clusters(KNOWN if names is None else names.known())
         if names is not None:
             parts_of(self.driver).core.place = NamedStore("simulated", names.place)
+            if world.mode.disputes:
+                parts_of(self.driver).core.peculiar = Peculiarities(names.for_others())
         self.raised = False
         self.raising: Put | None = None
         self.request: Request | None = None
@@ -192,6 +196,9 @@ class Daemon:
         self.versions = VersionQuestions(self, site.brokers) if site.brokers is not None else None
         self.collecting = CollectionQuestions(self, site.collectors) if site.collectors is not None else None
         self.last_tick = 0
+        starved = world.starves > 0 and world.rng.random() < world.starves
+        self.tick_ms = STARVED_MS if starved else TICK_MS
+        world.met["starved"] += starved
         self.doubted = False
         self.held_back_ms = 0
         """How long it has published nothing, since something was said of its database."""
@@ -263,7 +270,7 @@ class Daemon:
             moves.append(self.take_delivery)
         if self.deliveries:
             moves.append(self.acknowledge)
-        if self.world.story.now - self.last_tick > TICK_MS:
+        if self.world.story.now - self.last_tick > self.tick_ms:
             moves.append(self.tick)
         if self.world.mode.compares and self.driver.comparing:
             moves.append(self.compare)

@@ -20,7 +20,7 @@ from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.classes.pairs import class_of
 from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
-from syncer.conflict.guards import Topics
+from syncer.conflict.guards import IN_DISPUTE, Topics
 from syncer.conflict.projection import FORMERS, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
@@ -50,7 +50,7 @@ from tests.simulation.liar import Liar
 from tests.simulation.looking import Look, at_hold, decide, looks_at
 from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
-from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
+from tests.simulation.region import PUT_BACK, TICK_MS, Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
 from tests.simulation.topic_daemon import TopicDaemon
@@ -301,6 +301,7 @@ class World:
         self.referee.published = lambda: self.bus.events
         self.referee.on_bus = lambda path, stamp: (path, stamp) in self.bus.stamps
         self.mislays = mode.mislay
+        self.starves = mode.starved
         self.dark_until: dict[Region, int] = {}
         self._tag = 0
         self.liar = Liar(self) if mode.lies else None
@@ -1021,12 +1022,13 @@ class World:
         """
         self.story.tell("-", "no more faults")
         self.mislays = 0.0  # at the end everything is delivered, questions and answers, too
+        self.starves = 0.0
         for site in self.sites.values():
             site.disk.trouble = Trouble.NONE
             site.disk.ask("resume")
             site.cut_off_until = 0
             for daemon in site.daemons:
-                daemon.sleeps_until = 0
+                daemon.sleeps_until, daemon.tick_ms = 0, TICK_MS
             for path, node in list(site.store.nodes.items()):
                 if node.value == GARBAGE:
                     self.put(site.region, path, self.value(path))
@@ -1194,7 +1196,7 @@ class World:
         return daemon.scan is None
 
     def _operator(self) -> bool:
-        """A person lets held changes pass, or takes them back."""
+        """A person lets held changes pass, or takes them back; disputes about names end by themselves here."""
         acted = self.liar is not None and self.liar.cure()
         active = [site.daemon.driver for site in self.sites.values() if site.daemons]
         if active and all(driver.hearing for driver in active):
@@ -1206,7 +1208,7 @@ class World:
                 acted = True
                 site.disk.ask("regions-join" if site.disk.tables.identity.paused == JOINING else "resume")
             for register in site.disk.tables.registers.values():
-                if register.hold is not None:
+                if register.hold is not None and not register.hold.detail.startswith(IN_DISPUTE):
                     acted = True
                     self.decide(site, at_hold(site, self.history, register, register.hold))
         return acted

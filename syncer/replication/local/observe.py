@@ -397,7 +397,7 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
     with_children = unit.parents_of_living(dying) if dying else set()
     parting = {path for path in dying if child_prefixes(path)}
     open_paths = tx.open_paths(paths) | unit.opened
-    doubted = local.group.names.doubted
+    local.clusters.doubt(local.group.names.doubted)  # a dispute may end before the next tick, and holds end with it
     return {
         path: Facts(
             now=unit.now,
@@ -405,7 +405,7 @@ def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence
             child_alive=path in with_children,
             outbox_open=path in open_paths,
             clusters=local.clusters.names,
-            doubted=doubted,
+            doubted=local.clusters.doubted,
             topics=local.topics.fresh(path, unit.now),
             scalable=local.topics.scalable_at(path),
             applies=_applies(local, unit[path]) and (local.watch.scanned or path not in parting),

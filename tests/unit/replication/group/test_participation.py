@@ -7,7 +7,7 @@ import pytest
 from syncer.bus.wire.codec import encode
 from syncer.conflict.cluster_names import telling
 from syncer.conflict.cluster_names.telling import RegionNames
-from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.control.heartbeat import NAMES_UNTELLABLE
 from syncer.replication.core import Peculiarities
 from syncer.replication.group.participation import NAMES_CONTRADICT, NAMES_UNCLEAR
@@ -143,3 +143,28 @@ def test_a_region_that_maps_names_publishes_nothing_before_it_has_told_them() ->
         if (said.stamp.region if isinstance(said, MetadataChangeEvent) else said.region) == WEST
     ]
     assert told.index("Heartbeat") < told.index("MetadataChangeEvent")
+
+
+def test_what_a_name_in_dispute_held_is_written_although_the_dispute_ended_before_the_next_tick() -> None:
+    pair, tenant = pair_of(RIGHT), MetaPath("/admin/policies/acme")
+    pair.beat(2)
+    east, west, now = pair.east, pair.west, Millis(pair.now)
+    east.driver.know_clusters(["east", "west"])
+    east.driver.tick(now)
+    parts_of(west.driver).core.renaming = True  # as after a start with something still to be told
+    west.put(tenant, b'{"allowedClusters":["west"]}')
+    west.driver.noticed([tenant], now)
+    plan = west.driver.plan_reads()
+    assert plan is not None
+    west.driver.take_answers(plan, {path: west.entries.get(path) for path in plan.paths}, now)
+    unsettled = west.driver.heartbeat(now, "1")
+    west.work(now)
+    settled = west.driver.heartbeat(now, "1")
+    assert (unsettled.renaming, settled.renaming) == (True, False)
+    east.hear([unsettled, *west.said], now)
+    east.work(now)
+    assert tenant not in east.entries, "its names are in dispute"
+    east.hear([settled], now)
+    east.driver.tick(now)
+    east.work(now)
+    assert tenant in east.entries
