@@ -446,7 +446,10 @@ def _counted_as_passed(report: Report, found: Sequence[Suspect]) -> Report:
 def render(
     reports: Sequence[Report], *, target: Target, limit: Limit, minutes: float, seed: int, complete: bool
 ) -> str:
-    """Write the table, the problems, what was tried, the verdict, and the counts alone on the last line."""
+    """Write the table, the problems, what was tried, the verdict, and the counts alone on the last line.
+
+    What failed is listed once more after the traces, a line each: often the end of an output is all that is kept.
+    """
     lines = ["", f"{'suite':<12}{'minutes':>8}{'cpu':>7}{'passed':>8}{'failed':>8}{'skipped':>8}"]
     names = dict.fromkeys(report.suite for report in reports)
     for name in names:
@@ -464,6 +467,8 @@ def render(
         for problem in report.outcome.problems:
             lines.append(f"{report.suite}: {problem}")
             lines += [trace] if (trace := report.outcome.traces.get(problem)) else []
+    if total.traces:
+        lines += ["", *(_in_short(report, problem) for report in reports for problem in report.outcome.problems)]
     if total.proof:
         lines.append(f"tried: {', '.join(f'{number} {noun}' for noun, number in sorted(total.proof.items()))}")
     over = "" if minutes <= limit.minutes else ": over its limit"
@@ -476,6 +481,12 @@ def render(
         lines.append(f"verdict: RED ({', '.join(red) or 'nothing ran'}{unfinished})")
     lines.append(f"tests: {total.passed} passed, {total.failed} failed")
     return "\n".join(lines)
+
+
+def _in_short(report: Report, problem: str) -> str:
+    """Write a problem, with the beginning of its trace, as one line."""
+    first = report.outcome.traces.get(problem, "").partition("\n")[0].strip().removeprefix("E ").strip()
+    return ": ".join(filter(None, (report.suite, problem, first)))[:TRACE_COLUMNS]
 
 
 def good(reports: Sequence[Report]) -> bool:

@@ -116,6 +116,9 @@ def test_why_something_failed_stands_beside_the_verdict(tmp_path: Path) -> None:
 
     verdict = result.stdout[result.stdout.index("\nsuite ") :].splitlines()
     assert "    E       assert (1 + 1) == 3" in verdict
+    assert any(re.fullmatch(r"it: failed: \S+: assert \(1 \+ 1\) == 3", line) for line in verdict), (
+        "once more, in short"
+    )
     assert verdict[verdict.index("it: failed: disk: exit status 2") + TRACE_LINES] == "    the disk is full"
     assert "    92" in verdict
     assert "    91" not in verdict
