@@ -58,7 +58,7 @@ def work(tmp_path: Path) -> Iterator[Path]:
     yield place
     for file in place.parent.rglob("process"):
         if file.is_file() and not file.with_name("exit").exists():
-            pid = int(file.read_text().split()[0])
+            pid = int(wait_until(file.read_text, "it has told which one it is").split()[0])
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             wait_until(lambda pid=pid: not alive(pid), "it has ended")  # type: ignore[misc]  # bound now
@@ -279,7 +279,8 @@ def test_another_daemon_finds_the_job_and_its_result(work: Path, runners: Runner
     number = runners.ask()
     runners.make(work, "print('{\"id\": 7}')", scheduled=False).look()
     wait_until(lambda: list(work.glob("*/exit")), "it has exited")  # its daemon is gone by then
-    runners.make(work, "1/0", scheduled=False).look()
+    another = runners.make(work, "1/0", scheduled=False)
+    wait_until(lambda: looked(another) and runners.job(number).over, "the job is over")  # its process may be ending
     assert (runners.job(number).state, runners.job(number).output) == (JobState.SUCCEEDED, {"id": 7})
 
 
