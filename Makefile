@@ -58,11 +58,11 @@ check: setup ## Format, lint, types, layers, dependencies, and the quickest test
 	@$(RUN) --target check
 
 .PHONY: test
-test: ## Every system with its real servers (half an hour; SEED=n: order and random data of another run)
+test: ## Every system with its real servers (15 to 30 minutes; SEED=n: order and random data of another run)
 	@$(RUN) --target test
 
 .PHONY: test-all
-test-all: ## Every case in its short form, as CI runs it (70 minutes; SEED=n as above)
+test-all: ## Every case in its short form, as CI runs it (40 to 75 minutes; SEED=n as above)
 	@$(RUN) --target all
 
 .PHONY: test-long
