@@ -51,8 +51,9 @@ def daemon(config: Path, work: Path) -> Iterator[None]:
                 process.wait(WAIT_S)
             for left in work.glob("*/process"):
                 if not left.with_name("exit").exists():
+                    told = wait_until(left.read_text, "it has told which one it is")
                     with contextlib.suppress(ProcessLookupError):
-                        os.killpg(int(left.read_text(encoding="ascii").split()[0]), signal.SIGKILL)
+                        os.killpg(int(told.split()[0]), signal.SIGKILL)
 
 
 def status(config: Path) -> SnapshotsDocument | None:
