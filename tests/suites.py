@@ -448,7 +448,8 @@ def render(
 ) -> str:
     """Write the table, the problems, what was tried, the verdict, and the counts alone on the last line.
 
-    What failed is listed once more after the traces, a line each: often the end of an output is all that is kept.
+    Where there are traces, the problems are listed once more after them, a line each: often only the end of an output
+    is kept.
     """
     lines = ["", f"{'suite':<12}{'minutes':>8}{'cpu':>7}{'passed':>8}{'failed':>8}{'skipped':>8}"]
     names = dict.fromkeys(report.suite for report in reports)

@@ -50,7 +50,7 @@ _CARRIED: Final = ([f"{SHARED}/*", f"{APART}/*"], [f"{SHARED}/*", f"{APART}/*"],
 _SHOWN: Final = 5
 """Paths and settings that are named where the regions do not become equal."""
 _OF_PATH: Final = ("verdict", "due", "hold", "parked", "intent")
-"""What is shown of the first path."""
+"""Fields of ``syncer explain`` that are shown of the first path that differs."""
 
 Setting = tuple[MetaPath, str]
 """A field of what stands at a path."""
@@ -231,10 +231,9 @@ class Fleet:
         wait_until(self._equal, f"equal: {what}", shown=self._apart)
 
     def _apart(self) -> list[object]:
-        """What is not equal, and what each region says of itself and of the first path that is not."""
+        """Describe each difference, how each region stands, and its register of the first path that differs."""
         differing, regions = self.differing(), [side.region for side in self.sides]
-        found: list[object] = []
-        found += [*differing, *self.lost()][:_SHOWN]
+        found: list[object] = [*[*differing, *self.lost()][:_SHOWN]]
         for region in regions:
             told = region.command("status")
             peers = {each["region"]: each["compared"] for each in told["peers"]}

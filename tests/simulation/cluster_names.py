@@ -116,7 +116,7 @@ class BrokerNames:
         return frozenset({self._in_group.get(self.own_here, self.own_here)})
 
     def for_others(self) -> RegionNames:
-        """What the daemon tells other regions.
+        """Return the names by which the daemon makes itself known to other regions.
 
         Here all serve a cluster of one name, which they would contradict each other in; so each tells one of its own.
         """
@@ -307,7 +307,7 @@ def _noting() -> tuple[dict[Region, ClusterNames], Patches]:
 
 
 def a_short_dispute_ends_unseen() -> Patches:
-    """What a dispute has held is released only where two ticks saw that it was there, and that it is over."""
+    """The end of a dispute releases its holds only where one tick saw the dispute, and a later one its end."""
     facts_of = observe.facts_of
 
     def before_the_tick(local: OwnStore, *words: Any) -> dict[MetaPath, Facts]:

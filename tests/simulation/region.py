@@ -45,7 +45,7 @@ Move = Callable[[], None]
 
 TICK_MS: Final = 1_000
 STARVED_MS: Final = 40_000
-"""What it waits where a daemon is starved: longer than two heartbeats of the others."""
+"""Pause between two ticks of a starved daemon: longer than two heartbeats of the others."""
 HEARTBEAT_MS: Final = 30_000
 COMPARING_HEARTBEAT_MS: Final = 10_000
 PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
