@@ -5,10 +5,12 @@ import com.fasterxml.jackson.databind.JsonDeserializer;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.JsonSerializer;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyName;
 import com.fasterxml.jackson.databind.deser.BeanDeserializerBase;
 import com.fasterxml.jackson.databind.deser.BuilderBasedDeserializer;
 import com.fasterxml.jackson.databind.deser.DefaultDeserializationContext;
 import com.fasterxml.jackson.databind.deser.SettableBeanProperty;
+import com.fasterxml.jackson.databind.deser.ValueInstantiator;
 import com.fasterxml.jackson.databind.deser.impl.SetterlessProperty;
 import com.fasterxml.jackson.databind.deser.std.MapDeserializer;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -20,6 +22,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import com.fasterxml.jackson.databind.ser.PropertyWriter;
 import com.fasterxml.jackson.databind.ser.std.BeanSerializerBase;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -27,6 +30,7 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 
@@ -36,9 +40,11 @@ import org.apache.pulsar.common.util.ObjectMapperFactory;
  * The serializers and deserializers that Jackson built are asked, not the classes: mix-ins, mapped interfaces and
  * ignored properties are honoured as the broker honours them. One JSON object by kind goes to stdout:
  *
- *   table  the fields that are read and written, the derived ones that are only written, and what {} is written as
+ *   table  the fields that are read and written, the derived ones that are only written, what {} is written as, and
+ *          the types of all fields that are read
  *   fill   a document with every field that is read and written, each with another value than that of {}
  *   keep   documents from stdin, read and written again
+ *   judge  by kind, for each document of an array in stdin (bytes, in base 64): null where it is read, else why not
  */
 public final class FieldsOfClasses {
     private static final ObjectMapper JSON = mapper();
@@ -70,17 +76,19 @@ public final class FieldsOfClasses {
         System.setOut(System.err);
         FieldsOfClasses fields = new FieldsOfClasses();
         String asked = args[0];
-        JsonNode documents = asked.equals("keep") ? JSON.readTree(System.in) : MissingNode.getInstance();
+        boolean told = asked.equals("keep") || asked.equals("judge");
+        JsonNode documents = told ? JSON.readTree(System.in) : MissingNode.getInstance();
         ObjectNode answer = NODES.objectNode();
         for (Map.Entry<String, JavaType> kind : types().entrySet()) {
             JavaType type = kind.getValue();
-            JsonNode told = switch (asked) {
+            JsonNode found = switch (asked) {
                 case "table" -> fields.described(type);
                 case "fill" -> fields.filled(fields.deserializer(type), type, kept(type, NODES.objectNode()));
                 case "keep" -> kept(type, documents.path(kind.getKey()));
+                case "judge" -> judged(type, documents.path(kind.getKey()));
                 default -> throw new IllegalArgumentException(asked);
             };
-            answer.set(kind.getKey(), told);
+            answer.set(kind.getKey(), found);
         }
         answers.println(JSON.writeValueAsString(answer));
     }
@@ -125,7 +133,144 @@ public final class FieldsOfClasses {
             written(bean).stream().filter(name -> read(bean, name) == null).forEach(derived::add);
         }
         told.set("written", kept(type, NODES.objectNode()));
+        told.set("types", typed(deserializer, type));
         return told;
+    }
+
+    /** Why each document cannot be read; null where it can. */
+    private static JsonNode judged(JavaType type, JsonNode documents) throws Exception {
+        ArrayNode answers = NODES.arrayNode();
+        for (JsonNode document : documents) {
+            try {
+                JSON.readerFor(type).readValue(document.binaryValue());
+                answers.addNull();
+            } catch (IOException refused) {
+                String why = refused.getMessage();
+                answers.add(refused.getClass().getSimpleName() + ": " + why.substring(0, Math.min(200, why.length())));
+            }
+        }
+        return answers;
+    }
+
+    /**
+     * The type of a value: a name ("constant": a text or number, known or not), or an object with one of:
+     *
+     *   object  types by names; other names are passed over. "made": what else it is made of. "after", of
+     *           any: names, one of which must come before it
+     *   list    the type of its members
+     *   map     the type of its values; any text is a key
+     */
+    private JsonNode typed(JsonDeserializer<?> deserializer, JavaType type) throws Exception {
+        if (deserializer instanceof MapDeserializer map) {
+            if (refuses(type, NODES.objectNode().set("no constant", NODES.nullNode()))) {
+                throw new IllegalStateException("not any text is a key of " + type);
+            }
+            return NODES.objectNode().set("map", typed(map.getContentDeserializer(), type.getContentType()));
+        }
+        if (deserializer instanceof BeanDeserializerBase bean) {
+            if (above.contains(bean.handledType())) {
+                throw new IllegalStateException(bean.handledType() + " is within itself");
+            }
+            above.push(bean.handledType());
+            Map<String, JsonNode> types = new TreeMap<>();
+            for (Iterator<SettableBeanProperty> each = bean.properties(); each.hasNext();) {
+                SettableBeanProperty property = each.next();
+                if (property.hasValueTypeDeserializer()) {
+                    throw new IllegalStateException(property.getName() + " names its class");
+                }
+                JsonNode below = typed(property.getValueDeserializer(), property.getType());
+                if (property instanceof SetterlessProperty) {
+                    ((ObjectNode) below).set("after", before(bean, property, below));
+                }
+                types.put(property.getName(), below);
+                for (PropertyName alias : property.findAliases(JSON.getDeserializationConfig())) {
+                    types.put(alias.getSimpleName(), below);
+                }
+            }
+            above.pop();
+            ObjectNode told = NODES.objectNode().set("object", NODES.objectNode().setAll(types));
+            ArrayNode others = made(bean.getValueInstantiator());
+            return others.isEmpty() ? told : told.set("made", others);
+        }
+        if (deserializer.getClass().getSimpleName().equals("EnumMapDeserializer")) {
+            throw new IllegalStateException("a map by constants: of which class is not asked yet");
+        }
+        if (type.isCollectionLikeType() || type.isArrayType()) {
+            JavaType element = type.getContentType();
+            return NODES.objectNode().set("list", typed(deserializer(element), element));
+        }
+        if (type.isEnumType()) {
+            if (refuses(type, TextNode.valueOf("no constant")) || refuses(type, IntNode.valueOf(-1))) {
+                throw new IllegalStateException(type + " has no constant for what it does not know");
+            }
+            return TextNode.valueOf("constant");
+        }
+        return TextNode.valueOf(name(type.getRawClass()));
+    }
+
+    /** The fields, one of which must have been read for a collection that only a getter hands out to be there. */
+    private ArrayNode before(BeanDeserializerBase bean, SettableBeanProperty late, JsonNode type) throws Exception {
+        ArrayNode told = NODES.arrayNode();
+        JavaType whole = JSON.constructType(bean.handledType());
+        JsonNode any = type.has("list") ? NODES.arrayNode() : NODES.objectNode();
+        for (String name : written(bean)) {
+            SettableBeanProperty first = read(bean, name);
+            if (first != null) {
+                JsonNode value = filled(first.getValueDeserializer(), first.getType(), MissingNode.getInstance());
+                ObjectNode both = NODES.objectNode().set(name, value);
+                if (!refuses(whole, both.set(late.getName(), any))) {
+                    told.add(name);
+                }
+            }
+        }
+        return told;
+    }
+
+    private static ArrayNode made(ValueInstantiator creators) {
+        if (creators.canCreateFromLong() || creators.canCreateFromDouble() || creators.canCreateUsingDelegate()
+                || creators.canCreateUsingArrayDelegate()) {
+            throw new IllegalStateException(creators.getValueTypeDesc() + " is made in a way that is not asked yet");
+        }
+        ArrayNode told = NODES.arrayNode();
+        if (creators.canCreateFromString()) {
+            told.add("text");
+        }
+        if (creators.canCreateFromInt()) {
+            told.add("int");
+        }
+        return creators.canCreateFromBoolean() ? told.add("boolean") : told;
+    }
+
+    private static String name(Class<?> type) {
+        if (type == boolean.class || type == Boolean.class) {
+            return "boolean";
+        }
+        if (type == int.class || type == Integer.class) {
+            return "int";
+        }
+        if (type == long.class || type == Long.class) {
+            return "long";
+        }
+        if (type == double.class) {
+            return "double";
+        }
+        if (type == Double.class) {
+            return "boxed double";
+        }
+        if (type == String.class) {
+            return "text";
+        }
+        throw new IllegalStateException("no name is known for a " + type);
+    }
+
+    /** Whether a value cannot be read. */
+    private static boolean refuses(JavaType type, JsonNode document) {
+        try {
+            JSON.readerFor(type).readValue(JSON.writeValueAsBytes(document));
+            return false;
+        } catch (IOException refused) {
+            return true;
+        }
     }
 
     private JsonDeserializer<?> deserializer(JavaType type) throws Exception {

@@ -13,11 +13,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from deploy.lab.jvm import Jvm
-from deploy.lab.software import SoftwareMissing, cache_directory, fetch_lock, java, java_compiler, run_maven
+from deploy.lab.software import (
+    PULSAR_VERSION,
+    SoftwareMissing,
+    cache_directory,
+    fetch_lock,
+    java,
+    java_compiler,
+    pulsar_home,
+    run_maven,
+)
 from syncer.conflict.fields.table import BrokerVersion, parse_version
 
 SOURCE: Final = Path(__file__).with_name("FieldsOfClasses.java")
 RUN_TIMEOUT_S: Final = 600.0
+HEAP_MB: Final = 512
 FIRST_WITH_DEPENDENCIES: Final = BrokerVersion((5, 0, 0, 0), 0)
 """Since then the parent manages no versions; an artifact of its own does."""
 FIRST_WITH_BOM: Final = BrokerVersion((5, 0, 0, 0))
@@ -51,8 +61,8 @@ def ask(version: str, question: str = "table", documents: Documents | None = Non
 
     Args:
         version: As Maven names it.
-        question: ``table``, ``fill`` or ``keep``: see the program.
-        documents: To be kept; every kind.
+        question: ``table``, ``fill``, ``keep`` or ``judge``: see the program.
+        documents: To be kept, or judged; every kind.
 
     Raises:
         SoftwareMissing: Java, its compiler, Maven or the version cannot be had.
@@ -63,7 +73,7 @@ def ask(version: str, question: str = "table", documents: Documents | None = Non
         compiler = [str(java()), "-jar", str(java_compiler()), "-17", "-nowarn", "-cp", jars, "-d", work, str(SOURCE)]
         subprocess.run(compiler, check=True, timeout=RUN_TIMEOUT_S)
         quiet = "-Dslf4j.internal.verbosity=ERROR"
-        command = [str(java()), *Jvm(heap_mb=256).flags(), quiet, "-cp", f"{work}:{jars}", SOURCE.stem, question]
+        command = [str(java()), *Jvm(heap_mb=HEAP_MB).flags(), quiet, "-cp", f"{work}:{jars}", SOURCE.stem, question]
         asked = json.dumps(documents or {})
         done = subprocess.run(
             command, input=asked, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True, timeout=RUN_TIMEOUT_S
@@ -75,6 +85,8 @@ def ask(version: str, question: str = "table", documents: Documents | None = Non
 def class_jars(version: str) -> Path:
     """The directory of the jars with the classes of documents, and all that they need; fetched when it is not there.
 
+    Of the version that the lab has as a whole, these are the broker's own.
+
     Args:
         version: As Maven names it.
 
@@ -84,6 +96,8 @@ def class_jars(version: str) -> Path:
     parsed = parse_version(version)
     if parsed is None:
         raise SoftwareMissing(f"{version!r} is no version of Pulsar")
+    if version == PULSAR_VERSION:
+        return pulsar_home() / "lib"
     home = cache_directory() / f"pulsar-classes-{version}"
     with fetch_lock():
         if not home.exists():
