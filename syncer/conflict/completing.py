@@ -11,7 +11,7 @@ from typing import Final
 
 from syncer.conflict.acts import Act, Decision, Journal, Moment, Need, Outcome, RecordConflict
 from syncer.conflict.causality.order import Relation
-from syncer.conflict.fields.brokers import Brokers
+from syncer.conflict.fields.brokers import Brokers, refusal
 from syncer.conflict.fields.kept import (
     Completed,
     Document,
@@ -24,8 +24,9 @@ from syncer.conflict.fields.kept import (
     without,
 )
 from syncer.conflict.fields.own import excluding, laid_over, localized, part_of
+from syncer.conflict.fields.tolerance import all_namings
 from syncer.conflict.guards import Facts
-from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, Projection, parse, stored
+from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, Projection, is_plain, parse, stored
 from syncer.conflict.register import Intent, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -133,6 +134,31 @@ def reading(
         asks=asks,
         stood=stood,
     )
+
+
+def readable_here(brokers: Brokers | None, kind: ResourceKind, raw: Entry | None, entry: Entry | None) -> Entry | None:
+    """Return what was read, in plain JSON, once it is sure that the brokers of the region can read it.
+
+    Args:
+        brokers: Of the region; ``None``: nothing is known of them.
+        kind: Of the path.
+        raw: As it stands in the store.
+        entry: The part of it that may leave the store.
+
+    Raises:
+        ValueInvalid: A broker of the region cannot read what stands there, or this program cannot.
+    """
+    if raw is None or entry is None or not raw.value or raw.ephemeral:
+        return entry
+    document = parse(raw.value)
+    by_the_letter = stored(document) == raw.value
+    if not by_the_letter:  # by white space, most often
+        document = all_namings(raw.value)
+    if (why := refusal(brokers, kind, document)) is not None:
+        raise ValueInvalid(f"brokers here cannot read it: {why}")
+    if by_the_letter or entry.value == OWN_ALONE or is_plain(entry.value):
+        return entry
+    return replace(entry, value=stored(parse(entry.value)))
 
 
 def _kept_so_far(settings: Settings, register: Register, kind: ResourceKind, brokers: Brokers) -> KeptFields | None:
@@ -342,6 +368,8 @@ def write_back(settings: Settings, register: Register, entry: Entry | None, fact
         return Outcome(register, (), Need.READ if entry is not None and stands.revision is None else Need.NOTHING)
     whole = parse(completes(register, entry.value))
     written = localized(whole, parse(entry.value), kept.excluded)
+    if refusal(settings.brokers, kind_at(register.path), written) is not None:
+        return Outcome(register)  # what a broker here cannot read is not given back to it
     version = Version(stamp=stands.stamp, by=stands.by, seen=stands.seen, digest=stands.digest)
     intent = Intent(
         batch=batch,

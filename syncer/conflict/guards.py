@@ -2,7 +2,8 @@
 
 Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
 (e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources, (i) topics that became scalable,
-(j) a cluster's name that is in dispute. All but (a) stand in :data:`TABLE`, with a cell for each kind of resource.
+(j) a cluster's name that is in dispute, (k) what brokers here cannot read. All but (a) stand in :data:`TABLE`, with a
+cell for each kind of resource.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from syncer.conflict.acts import Need
 from syncer.conflict.cluster_names.disputes import ANY_NAME, Doubted
 from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, topic_list
 from syncer.conflict.cluster_names.places import LISTS, clusters_named
+from syncer.conflict.fields import brokers
 from syncer.conflict.projection import Document
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
@@ -143,6 +145,14 @@ def cluster_in_dispute(proposal: Proposal) -> GuardRefusal | None:
     if ANY_NAME not in names:
         found &= names
     return GuardRefusal(HoldReason.UNKNOWN_CLUSTER, f"{IN_DISPUTE}: {_names(found)}") if found else None
+
+
+def unreadable_to_brokers(proposal: Proposal) -> GuardRefusal | None:
+    """(k) A broker serves nothing of a resource whose stored value it cannot read."""
+    if proposal.proposed is None:
+        return None
+    why = brokers.refusal(proposal.settings.brokers, proposal.kind, proposal.proposed)
+    return GuardRefusal(HoldReason.UNREADABLE_TO_BROKERS, f"brokers here could not read it: {why}") if why else None
 
 
 def first_contact(proposal: Proposal) -> GuardRefusal | None:
@@ -286,6 +296,7 @@ class Danger(StrEnum):
 
     BUS_RESOURCE = "bus-resource"
     CLUSTER_IN_DISPUTE = "cluster-in-dispute"
+    UNREADABLE_TO_BROKERS = "unreadable-to-brokers"
     FIRST_CONTACT = "first-contact"
     LEAVES_CLUSTER_OUT = "leaves-cluster-out"
     UNKNOWN_CLUSTER = "unknown-cluster"
@@ -307,6 +318,7 @@ def _every(guard: Guard) -> dict[ResourceKind, Cell]:
 TABLE: Final[Mapping[Danger, Mapping[ResourceKind, Cell]]] = {
     Danger.BUS_RESOURCE: _every(bus_resource),
     Danger.CLUSTER_IN_DISPUTE: _every(cluster_in_dispute),
+    Danger.UNREADABLE_TO_BROKERS: _every(unreadable_to_brokers),
     Danger.FIRST_CONTACT: _every(first_contact),
     Danger.LEAVES_CLUSTER_OUT: {
         ResourceKind.TENANT: "Brokers check a tenant's allowedClusters in requests alone, and delete nothing by them.",

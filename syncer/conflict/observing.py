@@ -19,7 +19,16 @@ from syncer.conflict.acts import (
 )
 from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.changeover import made_anew
-from syncer.conflict.completing import AWAITING, Understood, awaits_value, completes, first_kept, has_more, reading
+from syncer.conflict.completing import (
+    AWAITING,
+    Understood,
+    awaits_value,
+    completes,
+    first_kept,
+    has_more,
+    readable_here,
+    reading,
+)
 from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.rebuilding import unknown_provenance
@@ -84,6 +93,7 @@ def _observe(
         return Outcome(register)  # whether it is what the group has, cannot be told
     register = replace(register, hold=None) if untold else register
     try:
+        entry = readable_here(settings.brokers, kind_at(register.path), raw, entry)
         found_as = None if standing is None else standing.document
         read = reading(settings, register, kind_at(register.path), entry, moment, found_as=found_as)
         if standing is not None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ import orjson
 
 from syncer.conflict.fields.own import LOCAL, REPLICATED
 from syncer.conflict.fields.table import derived_fields, written_defaults
+from syncer.conflict.fields.tolerance import finite, first_value, refuse_constant
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, ResourceKind
 
@@ -154,8 +154,9 @@ class Projection:
         Of a kind that names what is replicated it is the projection and what a resource is born with, but for an
         address that holds a login, in canonical bytes. Of any other kind it is all but the withheld fields, and the
         very value where none is there. It has the digest of the whole. A value that cannot be read and may hold a
-        secret is replaced whole, and stays unreadable.
+        secret is replaced whole, and stays unreadable. What brokers read though it is no plain JSON leaves as such.
         """
+        value = plain(value)
         if self.replicated is None:
             return self._without_withheld(value) if self._may_hold_withheld(value) else value
         try:
@@ -228,7 +229,7 @@ class Projection:
         try:
             document = parse(value)
             if self.withheld.isdisjoint(document):
-                return value
+                return value if is_plain(value) else stored(document)
             return stored({name: node for name, node in document.items() if name not in self.withheld})
         except ValueInvalid:
             plain = _UNICODE_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value)
@@ -353,16 +354,43 @@ def carried(kind: ResourceKind, value: bytes) -> bytes:
 def parse(value: bytes) -> Document:
     """Parse a stored value into an object, keeping every integer exact.
 
+    What brokers read all the same is read as they read it: see :mod:`syncer.conflict.fields.tolerance`.
+
     Raises:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
         document = json_in(value)
     except (ValueError, RecursionError) as exc:
-        raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
+        try:
+            document = first_value(value)
+        except (ValueError, RecursionError):
+            raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
         raise no_object(document)
     return cast("Document", document)
+
+
+def plain(value: bytes) -> bytes:
+    """A stored value as plain JSON: with a byte order mark, in UTF-16 or with more behind its end it is written anew.
+
+    One that begins and ends like an object is not looked into.
+    """
+    if (value.startswith(b"{") and value.endswith(b"}")) or is_plain(value):
+        return value
+    try:
+        return stored(parse(value))
+    except ValueInvalid:
+        return value
+
+
+def is_plain(value: bytes) -> bool:
+    """Whether a value is JSON by the letter, with nothing around it."""
+    try:
+        json_in(value)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def json_of(node: object) -> bytes:
@@ -419,18 +447,7 @@ def _dump(document: object, *, sort: bool) -> bytes:
 
 def _parse_exactly(value: bytes) -> object:
     """Parse with integers of any size, and refuse what the other parser refuses."""
-    return json.loads(value.decode(), parse_constant=_refuse_constant, parse_float=_finite)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text} is too large for a number")
-    return number
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    return json.loads(value.decode(), parse_constant=refuse_constant, parse_float=finite)
 
 
 def _sort_at(node: Document, places: _Places) -> None:

@@ -17,9 +17,11 @@ from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Pub
 from syncer.conflict.causality.skew import admitted_at
 from syncer.conflict.causality.vectors import join, sound
 from syncer.conflict.exclusion import excluding
+from syncer.conflict.fields.brokers import refusal
 from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled, stays_here
+from syncer.conflict.projection import parse
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.conflict.shown import check_look
 from syncer.errors import PreconditionFailed
@@ -240,7 +242,13 @@ class Replica:
 
         Raises:
             ValueInvalid: The value is not what its path calls for.
+            PreconditionFailed: Brokers here cannot read it.
         """
+        if value is not None and (why := refusal(self.settings.brokers, kind_at(register.path), parse(value))):
+            raise PreconditionFailed(
+                f"{register.path}: brokers here could not read that value: {why}",
+                hint="Write a value that they can read into the store instead.",
+            )
         outcome, _ = self._assert(register, value, now, Decision.RESTORED, seen)
         return replace(outcome, need=Need.READ)
 

@@ -34,6 +34,7 @@ class Reason(StrEnum):
     HAS_TOPICS = "has-topics"
     SCALABLE_TOPIC = "scalable-topic"
     UNREADABLE = "unreadable"
+    UNREADABLE_TO_BROKERS = "unreadable-to-brokers"
     DELETE = "delete"
     PARENT_MISSING = "parent-missing"
     CHILDREN_ALIVE = "children-alive"
@@ -51,12 +52,14 @@ ALLOWABLE: Final = frozenset(
         Reason.HAS_TOPICS,
         Reason.SCALABLE_TOPIC,
         Reason.UNREADABLE,
+        Reason.UNREADABLE_TO_BROKERS,
     }
 )
 """Reasons that an operator may set aside one by one; deletes have an option of their own, the rest never gives way."""
 
 _DANGERS: Final = (
     Danger.BUS_RESOURCE,
+    Danger.UNREADABLE_TO_BROKERS,
     Danger.LEAVES_CLUSTER_OUT,
     Danger.UNKNOWN_CLUSTER,
     Danger.FEWER_PARTITIONS,

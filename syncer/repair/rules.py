@@ -23,7 +23,9 @@ from typing import Final
 from syncer.conflict.acts import HoldEvent, Outcome
 from syncer.conflict.causality.order import later
 from syncer.conflict.changeover import made_anew
+from syncer.conflict.fields.brokers import refusal
 from syncer.conflict.folding import fold_event, version_of
+from syncer.conflict.projection import parse
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
 from syncer.errors import ValueInvalid
@@ -113,6 +115,8 @@ def retell(
     try:
         version = version_of(settings, event)
     except ValueInvalid:
+        return Why.UNREADABLE
+    if event.value is not None and refusal(settings.brokers, event.resource, parse(event.value)):
         return Why.UNREADABLE
     known = made_anew(settings.projections, register, (event.value,))[0].known
     if known is None or not bounds.met:

@@ -449,7 +449,7 @@ class Driver(DriverStatus):
         collector.work(self._gc, now)
         gap_fill.work(self._gc, now)
         self._local.clusters.doubt(self._group.names.doubted)
-        apply.release_unknown_clusters(self._local, limit, now)
+        apply.release_answered(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
         broker_versions.mark_incomplete(self._local, now)
         going_over.look_again(self._local, now)

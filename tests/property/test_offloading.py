@@ -138,13 +138,18 @@ def test_a_new_namespace_is_made_without_it() -> None:
     assert FIELD[NAMESPACE] not in parse(outcome.write.value)
 
 
-@pytest.mark.parametrize(
-    "torn", [here(NAMESPACE)[:-9], here(NAMESPACE)[24:], here(NAMESPACE).decode().encode("utf-16")]
-)
+@pytest.mark.parametrize("torn", [here(NAMESPACE)[:-9], here(NAMESPACE)[24:]])
 def test_what_cannot_be_read_is_withheld_whole(torn: bytes) -> None:
     outcome = REPLICA.observe(standing(NAMESPACE, here(NAMESPACE)), entry(NAMESPACE, torn, "8"), moment())
     clean(*outcome.acts)
     assert any(isinstance(act, Quarantine) and act.value == WITHHELD for act in outcome.acts)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be"])
+def test_what_brokers_read_in_another_encoding_leaves_without_it(encoding: str) -> None:
+    value = here(NAMESPACE).decode().encode(encoding)
+    assert carried_value(NAMESPACE, value) == carried_value(NAMESPACE, here(NAMESPACE))
+    assert carried_value(NAMESPACE, here(NAMESPACE) + here(NAMESPACE)) == carried_value(NAMESPACE, here(NAMESPACE))
 
 
 def test_an_escaped_name_and_a_second_one_are_found() -> None:

@@ -49,6 +49,43 @@ async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals
     ]
 
 
+async def test_what_brokers_could_not_read_stays_where_it_was_written(east: Site, west: Site, bus_file: Path) -> None:
+    async with east.running(), west.running():
+        await active(east, west)
+        east.writer.put(TENANT, tenant("first"))
+        await until(lambda: west.get(TENANT) == tenant("first"), "both hold it")
+        east.writer.put(TENANT, b'{"adminRoles":5}')
+        await until(lambda: TENANT in east.holds(), "it is held")
+        hold = east.holds()[TENANT].hold
+        assert hold.reason is HoldReason.UNREADABLE
+        assert hold.detail == "brokers here cannot read it: adminRoles: an array is due, found a number 5"
+        assert west.get(TENANT) == tenant("first")
+        assert (await east.decide("confirm", TENANT)).code == "precondition-failed"
+
+        east.writer.put(TENANT, b"\xef\xbb\xbf" + tenant("second") + b"\n")
+        await until(lambda: west.get(TENANT) == tenant("second"), "what brokers can read goes on as plain JSON")
+        await until(lambda: TENANT not in east.holds(), "nothing is held any more")
+    assert [event.value for event in distinct_changes_on(bus_file) if event.path == TENANT] == [
+        tenant("first"),
+        tenant("second"),
+    ]
+
+
+async def test_what_brokers_could_not_read_is_not_written_without_a_person(east: Site, bus_file: Path) -> None:
+    """Its author runs a program that does not ask what brokers can read."""
+    async with east.running(), Bystander(bus_file) as west:
+        await active(east)
+        await west.say(change(TENANT, b'{"adminRoles":5}'))
+        await until(lambda: TENANT in east.holds(), "it is held")
+        hold = east.holds()[TENANT].hold
+        assert hold.reason is HoldReason.UNREADABLE_TO_BROKERS
+        assert hold.detail == "brokers here could not read it: adminRoles: an array is due, found a number 5"
+        assert east.get(TENANT) is None
+        assert (await east.decide("confirm", TENANT)).code == ""
+        await until(lambda: east.get(TENANT) is not None, "a person has let it pass")
+        assert TENANT not in east.holds()
+
+
 async def test_a_value_that_still_cannot_be_read_comes_back_when_it_is_tried_again(
     east: Site, west: Site, bus_file: Path
 ) -> None:

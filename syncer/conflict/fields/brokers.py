@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from syncer.conflict.fields import readable
 from syncer.conflict.fields.kept import Document, Trees
 from syncer.conflict.fields.own import LOCAL, REPLICATED
 from syncer.conflict.fields.table import (
@@ -49,7 +50,11 @@ class Brokers:
         """
         found = Brokers(oldest, newest)
         alone = Brokers(oldest)
-        told = found.beyond == alone.beyond and all(found.known(kind) == alone.known(kind) for kind in ResourceKind)
+        told = found.beyond == alone.beyond and all(
+            found.known(kind) == alone.known(kind)
+            and readable.types_of(kind, listed(oldest)) == readable.types_of(kind, listed(newest))
+            for kind in ResourceKind
+        )
         return alone if told else found
 
     @property
@@ -86,6 +91,19 @@ class Brokers:
         version = VERSIONS[0] if self.version is None else listed(self.version)
         newest = self.version if self.newest is None else self.newest
         return version, version if newest is None else listed(newest)
+
+
+def refusal(brokers: Brokers | None, kind: ResourceKind, document: Mapping[str, Any]) -> str | None:
+    """Say why a broker of a region cannot read a document; see :func:`syncer.conflict.fields.readable.refusal`.
+
+    Args:
+        brokers: Of the region; ``None``: nothing is known of them.
+        kind: Of the document.
+        document: As parsed.
+    """
+    if brokers is None:
+        return readable.refusal(kind, document)
+    return readable.refusal(kind, document, brokers.version, brokers.newest)
 
 
 @cache

@@ -131,6 +131,7 @@ class Absences:
         vouched: Absences that may be judged: all brokers were asked after that revision was read.
         unsettled: A broker has become newer, and not all was read since: nothing that lacks counts.
         rescan: All is to be read again for that.
+        changed: Other brokers are here than before: what they could not read has to be looked at again.
         incomplete_after: How far paths whose store lacks kept fields were looked at; ``None``: all were.
         incomplete_at: When that was begun last.
         deletes: What is known of topics that brokers collect, and deletes that wait for that.
@@ -142,6 +143,7 @@ class Absences:
     vouched: dict[MetaPath, Revision] = field(default_factory=dict)
     unsettled: bool = False
     rescan: bool = False
+    changed: bool = False
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
     deletes: CollectedDeletes = field(default_factory=CollectedDeletes)

@@ -371,16 +371,19 @@ def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -
     return page[-1].path if len(page) == limit else None
 
 
-def release_unknown_clusters(local: OwnStore, page: int, now: Millis) -> None:
-    """More clusters are known than before: what was held because it names an unknown one is tried again."""
-    if not local.clusters.grew:
+def release_answered(local: OwnStore, page: int, now: Millis) -> None:
+    """More clusters are known than before, or other brokers are here: what was held for that is tried again."""
+    grew, others = local.clusters.grew, local.versions.changed
+    causes = ((HoldReason.UNKNOWN_CLUSTER, grew), (HoldReason.UNREADABLE_TO_BROKERS, others))
+    reasons = {reason for reason, came in causes if came}
+    if not reasons:
         return
     after: MetaPath | None = None
     while True:
         with local.core.state.transaction() as tx:
             due = tx.due(page, after)
             unit = local.units.begin(tx, now)
-            held = [each for each in due if each.hold is not None and each.hold.reason is HoldReason.UNKNOWN_CLUSTER]
+            held = [each for each in due if each.hold is not None and each.hold.reason in reasons]
             unit.load([register.path for register in held])
             for register in held:
                 unit.replace(replace(register, hold=None))
@@ -390,4 +393,4 @@ def release_unknown_clusters(local: OwnStore, page: int, now: Millis) -> None:
         if len(due) < page:
             break
         after = due[-1].path
-    local.clusters.grew = False
+    local.clusters.grew = local.versions.changed = False

@@ -59,6 +59,7 @@ def answer(local: OwnStore, doubted: dict[MetaPath, Revision], told: BrokersTold
     if known != found:
         if known is None or known.version is None or oldest > known.version or found.beyond != known.beyond:
             versions.unsettled = versions.rescan = True
+        versions.changed = True
         local.core.replica = Replica(replace(local.core.replica.settings, brokers=found))
     versions.vouched.update(doubted)
     for path in doubted:

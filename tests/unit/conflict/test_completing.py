@@ -317,6 +317,15 @@ def test_what_the_store_lacks_is_written_back_once_all_brokers_know_it_and_then_
     assert published(removed) == json.loads(REMOVED)
 
 
+def test_what_a_broker_here_cannot_read_is_not_written_back() -> None:
+    before = gone_here()
+    odd = replace(before, kept=KeptFields(gone={"scalableTopicAutoScalePolicy": 5}))
+    replica = core("5.0.0-M1")
+    assert replica.owes(odd)
+    outcome = replica.apply_due(odd, entry(value(60)), facts(), "b")
+    assert (outcome.write, outcome.register, outcome.acts) == (None, odd, ())
+
+
 def test_what_is_written_back_again_and_again_is_no_flipping() -> None:
     replica, register = core("5.0.0-M1"), gone_here()
     for _ in range(9):

@@ -383,7 +383,7 @@ def test_a_new_topic_has_no_fewer_partitions() -> None:
         (TENANT, {"allowedClusters": ["nowhere"]}, {"allowedClusters": ["nowhere", "blue"]}, None),
         (TENANT, None, {"allowedClusters": ["blue", "green"]}, None),
         (TENANT, None, {"allowedClusters": ["global"]}, None),
-        (TENANT, None, {"allowedClusters": "nowhere"}, None),
+        (TENANT, None, {"allowedClusters": "nowhere"}, HoldReason.UNREADABLE_TO_BROKERS),
         (TENANT, None, {"allowedClusters": [7, None]}, None),
         (NAMESPACE, BLUE, {"replication_clusters": ["blue", "nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
         (NAMESPACE, BLUE, {**BLUE, "allowed_clusters": ["nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
@@ -402,6 +402,28 @@ def test_no_policy_newly_names_a_cluster_that_is_not_known_here(
 
 def test_nothing_names_no_cluster() -> None:
     assert named_clusters(TENANT, None) == frozenset()
+
+
+# -- (k) what brokers cannot read
+
+
+@pytest.mark.parametrize(
+    ("kind", "proposed", "told"),
+    [
+        (TENANT, {"adminRoles": "me"}, 'adminRoles: an array is due, found a text "me"'),
+        (NAMESPACE, {**BLUE, "retention_policies": 5}, "retention_policies: an object is due, found a number 5"),
+        (TOPIC, {"partitions": "many"}, 'partitions: a whole number of 32 bits is due, found a text "many"'),
+        (POLICIES, {"maxMessageSize": []}, "maxMessageSize: a whole number of 32 bits is due, found an array"),
+    ],
+)
+def test_what_brokers_could_not_read_is_held(kind: ResourceKind, proposed: Any, told: str) -> None:
+    refusal = examine(proposal(kind, None, proposed, clusters=("blue",)))
+    assert refusal is not None
+    assert (refusal.reason, refusal.detail) == (
+        HoldReason.UNREADABLE_TO_BROKERS,
+        f"brokers here could not read it: {told}",
+    )
+    assert reason(proposal(kind, None, None)) is None
 
 
 # -- (j) names in dispute

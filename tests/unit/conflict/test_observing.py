@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -330,6 +331,8 @@ def test_old_flips_are_forgotten_and_the_rest_is_bounded() -> None:
         (entry(b"[]"), "object is due"),
         (entry(b""), "became empty"),
         (entry(X, ephemeral=True), "ephemeral"),
+        (entry(b'{"adminRoles":5}'), "brokers here cannot read it: adminRoles: an array is due, found a number 5"),
+        (entry(b'{"adminRoles":5, "adminRoles":[]}'), "adminRoles: an array is due"),
     ],
 )
 def test_an_unreadable_value_is_quarantined_and_the_path_left_alone(found: object, why: str) -> None:
@@ -344,6 +347,14 @@ def test_an_unreadable_value_is_quarantined_and_the_path_left_alone(found: objec
     assert decisions(outcome) == [Decision.HELD]
     assert none_of(outcome, Publish)
     assert replace(outcome.register, hold=None) == before
+
+
+def test_what_brokers_read_though_it_is_no_plain_json_is_published_as_plain_json() -> None:
+    for odd in (b"\xef\xbb\xbf" + Y, Y + b"\n", Y + b" and more", Y + Y, Y.decode().encode("utf-16")):
+        outcome = replica().observe(settled_on(X, at(-9)), entry(odd), moment())
+        value = only(outcome, Publish).event.value
+        assert value is not None
+        assert (json.loads(value), outcome.register.hold) == (json.loads(Y), None)
 
 
 def test_an_unreadable_value_is_reported_once() -> None:

@@ -328,6 +328,11 @@ def test_what_is_no_value_is_not_restored() -> None:
         replica().restore(settled_on(Y, at(5, THERE)), b"{", {}, NOW)
 
 
+def test_what_brokers_could_not_read_is_not_restored() -> None:
+    with pytest.raises(PreconditionFailed, match="could not read that value: adminRoles: an array is due"):
+        replica().restore(settled_on(Y, at(5, THERE)), b'{"adminRoles":5}', {}, NOW)
+
+
 def test_this_region_is_who_it_is() -> None:
     assert replica(generation=4).settings.by == f"{HERE}~4"
 

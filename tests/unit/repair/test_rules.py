@@ -104,6 +104,7 @@ def test_a_change_that_is_held_back_here_is_not_told() -> None:
 
 def test_what_cannot_be_read_or_concerns_the_bus_itself_is_not_told() -> None:
     assert verdict(register(), event(b"{", OLD)) is Why.UNREADABLE
+    assert verdict(register(), event(b'{"adminRoles":5}', OLD)) is Why.UNREADABLE
     assert verdict(register(), event(X, OLD), settings=Settings(region=HERE, bus_paths=frozenset({TENANT}))) is (
         Why.BUS_RESOURCE
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pytest
@@ -22,6 +22,8 @@ from syncer.replication.local.absences import AGAIN_MS, SOON_MS, Absences
 from syncer.replication.local.broker_versions import NEWER, OLDER, UNTOLD
 from syncer.replication.local.dirty import ReadCause
 from tests.support.driven_region import T0, DrivenRegion
+from tests.support.parts import parts_of
+from tests.unit.replication.antientropy.test_protocol import Pair
 
 HERE: Final = Region("here")
 PATH: Final = MetaPath("/admin/policies/acme/orders")
@@ -284,7 +286,7 @@ def test_a_fall_takes_effect_at_once(region: VersionedRegion) -> None:
     region.settled("5.0.0-M1")
     region.now += AGAIN_MS
     assert region.ask(told("5.0.0-M1", "4.2.4"))
-    assert region.brokers == Brokers(parse_version("4.2.4"))
+    assert region.brokers == Brokers(parse_version("4.2.4"), parse_version("5.0.0-M1"))
     assert not region.driver.rescan_due
     region.edit(REMOVED)
     assert region.local.versions.waiting == {}
@@ -464,3 +466,32 @@ def test_only_the_very_state_that_was_read_is_vouched_for() -> None:
     assert not memory.noticed(PATH, Revision("8"))
     memory.judged(PATH)
     assert not memory.vouches(PATH, Revision("7"))
+
+
+# -- what brokers cannot read
+
+
+def test_what_brokers_could_not_read_is_written_once_others_are_here() -> None:
+    pair = Pair()
+    pair.beat(2)
+    pair.east.driver.know_clusters(["east"])
+    pair.east.driver.tick(Millis(pair.now))
+    for region, version in ((pair.east, VERSIONS[-1]), (pair.west, VERSIONS[0])):
+        core = parts_of(region.driver).core
+        core.replica = Replica(replace(core.replica.settings, brokers=Brokers(parse_version(version))))
+    tenant = MetaPath("/admin/policies/acme")
+    pair.west.put(tenant, b'{"allowedClusters":["east"]}')
+    pair.west.put(PATH, json.dumps({"replication_clusters": ["east"], SCALING: 5}).encode())
+    pair.west.driver.noticed([tenant, PATH], Millis(pair.now))
+    pair.west.work(Millis(pair.now))
+    pair.east.hear(pair.west.said, Millis(pair.now))
+    pair.east.work(Millis(pair.now))
+    assert tenant in pair.east.entries
+    pair.east.driver.tick(Millis(pair.now))
+    pair.east.work(Millis(pair.now))
+    assert PATH not in pair.east.entries, "a broker that knows the field could not read it"
+    assert pair.east.driver.doubted_absences(Millis(pair.now)) == {}
+    pair.east.driver.answer_versions({}, told(VERSIONS[0]), Millis(pair.now))
+    pair.east.driver.tick(Millis(pair.now))
+    pair.east.work(Millis(pair.now))
+    assert PATH in pair.east.entries, "none of those that are here now knows it"
