@@ -93,6 +93,11 @@ class BrokerGroup:
         return cls({f"b{number}": version for number, version in enumerate([first, *others])})
 
     @property
+    def known(self) -> Brokers:
+        """What is known of them once all have told their versions."""
+        return Brokers.of(self.oldest, max(map(parsed, self.versions.values())))
+
+    @property
     def oldest(self) -> BrokerVersion:
         """Version of the oldest."""
         return min(map(parsed, self.versions.values()))
@@ -302,7 +307,7 @@ class BrokerWriters:
         versions, replica = local.versions, local.core.replica
         if versions.unsettled or versions.rescan or versions.waiting or versions.told.trouble:
             return True
-        if not site.brokers.as_told(versions.told.versions) or replica.settings.brokers != Brokers(site.brokers.oldest):
+        if not site.brokers.as_told(versions.told.versions) or replica.settings.brokers != site.brokers.known:
             return True
         return any(replica.owes(register) for register in site.disk.tables.registers.values())
 

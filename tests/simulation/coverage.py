@@ -35,6 +35,8 @@ FAULTS: Final = {
     "mislaid": "a message about a lost database is lost",
     "recreated": "somebody deletes a path and makes it again at once",
     "garbage": "somebody writes what nobody can read",
+    "misread": "somebody writes what is JSON, and what no broker can read",
+    "misread elsewhere": "somebody does so where a program of before publishes it",
     "guarded": "somebody makes a change that may have to wait for a person elsewhere",
     "look": "an operator looks at what is held, or at a conflict",
     "decide": "an operator decides, some time after the look",

@@ -53,6 +53,7 @@ class Mode:
         sleep: Chance that a daemon sleeps while a second one starts, and wakes up beside it.
         guarded: Chance that an outside write is one that has to wait for a person in other regions.
         garbage: Chance that somebody writes what nobody can read.
+        misread: Chance that somebody writes what is JSON and what no broker can read.
         topics: Chance that topics exist below a path of which a guard asks.
         decide: Chance that an operator looks at what is held, or lost; and that one decides who has looked before.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
@@ -119,6 +120,7 @@ class Mode:
     sleep: float = 0.0
     guarded: float = 0.0
     garbage: float = 0.0
+    misread: float = 0.0
     topics: float = 0.0
     decide: float = 0.0
     picture: float = 0.0
@@ -483,6 +485,24 @@ MODES: Final[dict[str, Mode]] = {
             decide=0.05,
             crash=0.005,
             gap=0.005,
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="misread",
+            misread=0.1,
+            limits=NARROW,
+            paths=5,
+            actions=(80, 180),
+            outside=0.2,
+            guarded=0.3,
+            garbage=0.01,
+            decide=0.05,
+            picture=0.01,
+            crash=0.005,
+            gap=0.005,
+            lose=0.01,
+            vanish=0.02,
             compares=True,
         ),
         replace(

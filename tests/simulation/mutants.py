@@ -60,6 +60,7 @@ from tests.simulation import (
     excluding,
     going_over,
     incomplete,
+    misread,
     overwriting,
 )
 from tests.simulation.bus import SimBus
@@ -917,6 +918,7 @@ MUTANTS = (
             *going_over.BREAKS,
             *classes.BREAKS,
             *cluster_names.BREAKS,
+            *misread.BREAKS,
             *collecting.BREAKS,
             *excluding.BREAKS,
             *overwriting.BREAKS,

@@ -45,6 +45,7 @@ from tests.simulation.exclusion_rules import ExclusionRules
 from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
+from tests.simulation.misread import misread
 from tests.simulation.newer_fields import without_newer
 from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
@@ -432,11 +433,11 @@ class Referee:
             raise Violation(
                 "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"
             )
-        if before == GARBAGE:
-            raise Violation("guard", path, f"{site.region} wrote {stamp} over what it cannot read")
-        stood = digest_of(path, before) if before is not None else None
         register = site.disk.tables.registers.get(path)
         shown = register.stored_digest if register is not None else None  # by the group's fields
+        if misread(path, before) and (before == GARBAGE or shown != digest_of(path, before or b"")):
+            raise Violation("guard", path, f"{site.region} wrote {stamp} over what it cannot read")
+        stood = digest_of(path, before) if before is not None else None
         passed = any((site.region, path, stamp, each) in self._confirmed for each in (stood, shown))
         if not passed and (why := needs_a_person(site, path, before, after)):
             raise Violation("guard", path, f"{site.region} wrote {stamp} without a person, although {why}")
@@ -931,6 +932,8 @@ def needs_a_person(site: Site, path: MetaPath, before: bytes | None, after: byte
     serves, knows = site.replica.settings.clusters, frozenset(KNOWN)
     if names is not None:
         serves, knows = names.serves(), names.known()
+    if misread(path, after):
+        return "no broker can read it"
     if not serves or resource is None or before is None:
         return ""
     old = orjson.loads(before)

@@ -362,13 +362,13 @@ class SimStore:
         self._tell([path])
         return content
 
-    def garble(self, path: MetaPath) -> bool:
+    def garble(self, path: MetaPath, garbage: bytes = GARBAGE) -> bool:
         """Somebody writes what nobody can read; for the history what stood there stands there still."""
         present = self.nodes.get(path)
-        if present is None or present.content is None or present.value == GARBAGE:
+        if present is None or present.content is None or present.value == garbage:
             return False
         self._transactions += 1
-        changed = replace(present, value=GARBAGE, modified=self._transactions, version=present.version + 1)
+        changed = replace(present, value=garbage, modified=self._transactions, version=present.version + 1)
         self.nodes[path] = replace(changed, modified_at_ms=self._clock())
         self._tell([path])
         return True

@@ -48,10 +48,11 @@ from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.liar import Liar
 from tests.simulation.looking import Look, at_hold, decide, looks_at
+from tests.simulation.misread import misread, programs_of_before, write_one
 from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, TICK_MS, Daemon, Purpose, Request
-from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
+from tests.simulation.store import SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
 from tests.simulation.topic_daemon import TopicDaemon
 from tests.simulation.topic_store import POLICIES, TopicStore
@@ -265,6 +266,8 @@ class World:
         self.rng = Random(seed) if tape is None else tape
         self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
         self.history = History()
+        self.of_before: set[Region] = set()
+        """Regions whose programs do not ask what brokers can read."""
         self.sites: dict[Region, Site] = {}
         self.gone: dict[Region, Site] = {}
         self.referee = Referee(self.history, self.story, self.sites, self.gone)
@@ -319,6 +322,8 @@ class World:
             brokers=brokers,
             collected_topics=CollectedTopics.HOLD if self.mode.collects else None,
         )
+        if self.mode.misread and self.rng.random() < 0.5:
+            self.of_before.add(region)
         replica = Replica(settings)
         site = Site(region, replica, self._disks(region), self.story, self.met)
         site.disk.alone = lambda: len(site.daemons) <= 1
@@ -441,6 +446,8 @@ class World:
                 document = {"serviceUrl": f"http://{local}", "peerClusterNames": [*clusters, f"peer-{tag}"]}
             case ResourceKind.PARTITIONED_TOPIC:
                 document = {"partitions": partitions, "properties": {"tag": str(tag)}}
+            case ResourceKind.ISOLATION_POLICY:
+                document = {"some": {"namespaces": [f"t/n-{tag}"]}}
             case _:
                 document = {"tag": tag}
         return orjson.dumps(document)
@@ -487,6 +494,10 @@ class World:
         Raises:
             Violation: A rule was broken.
         """
+        with programs_of_before(self.of_before):
+            self._run()
+
+    def _run(self) -> None:
         self._begin()
         for number in range(self.rng.randint(*self.mode.actions)):
             if self._part((number, "action")):
@@ -591,7 +602,7 @@ class World:
         choice = rng.random()
         if node is None:
             self.put(region, path, self.value(path, tag=900 if choice < 0.1 else None))
-        elif choice < 0.45 or (choice < 0.78 and node.value == GARBAGE):
+        elif choice < 0.45 or (choice < 0.78 and misread(path, node.value)):
             self.put(region, path, self.value(path))
         elif choice < 0.55:
             self.put(region, path, self.value(path, tag=rng.choice((900, 901))))
@@ -609,7 +620,9 @@ class World:
     def _guarded(self, region: Region, path: MetaPath) -> None:
         """Somebody makes a change that has to wait for a person elsewhere, or one of a quarrel."""
         rng = self.rng
-        if rng.random() < self.mode.garbage / self.mode.guarded:
+        if self.mode.misread and rng.random() < self.mode.misread / self.mode.guarded:
+            write_one(self, Region(region), path)
+        elif rng.random() < self.mode.garbage / self.mode.guarded:
             self.story.tell(region, "outside: garbles", path)
             self.met["garbage"] += self.sites[region].store.garble(path)
         elif rng.random() < 0.4:
@@ -1030,7 +1043,7 @@ class World:
             for daemon in site.daemons:
                 daemon.sleeps_until, daemon.tick_ms = 0, TICK_MS
             for path, node in list(site.store.nodes.items()):
-                if node.value == GARBAGE:
+                if misread(path, node.value):
                     self.put(site.region, path, self.value(path))
         self.dark_until.clear()
         if self.writers is not None:
