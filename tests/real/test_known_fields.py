@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.lab.software import java, java_compiler
+from syncer.conflict.fields.readable import types_of
 from syncer.conflict.fields.table import VERSIONS, Tree, known_fields, parse_version
 from syncer.model import ResourceKind
 from tests.conftest import require
@@ -55,7 +56,10 @@ def changed(document: Mapping[str, Any], kept: Mapping[str, Any], at: Place = ()
 
 
 def test_the_table_is_what_the_classes_say(version: str) -> None:
-    assert json.loads(TABLE.read_bytes())[version] == ask(version)
+    told = ask(version)
+    types = {kind: each.pop("types") for kind, each in told.items()}
+    assert json.loads(TABLE.read_bytes())[version] == told
+    assert {kind: types_of(ResourceKind(kind), version) for kind in types} == types
 
 
 def test_classes_drop_the_fields_that_the_table_does_not_give_them_and_no_others(version: str) -> None:

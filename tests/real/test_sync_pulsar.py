@@ -19,6 +19,7 @@ from deploy.lab.region import LabRegion
 from syncer.admin.client import AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.conflict.guards import Topics
+from syncer.conflict.register import HoldReason
 from syncer.errors import StateError
 from syncer.model import MetaPath, Stamp
 from syncer.paths import namespace_path, tenant_path
@@ -143,6 +144,34 @@ def test_write_past_the_broker_arrives(pair: Synced) -> None:
         zookeeper.set(path, json.dumps({**policies, "max_producers_per_topic": 7}).encode())
     wait_until(lambda: pair.west.roles("outside-made") == ["script"], "the tenant in us-west")
     wait_until(lambda: pair.west.policy("outside/written", "max_producers_per_topic") == 7, "the policy in us-west")
+
+
+def test_what_brokers_cannot_read_stays_in_the_store_where_it_was_written(pair: Synced) -> None:
+    """Brokers answer nothing of such a namespace: carried, it would be so in every region."""
+    path = make_namespace(pair, "unreadable/policies")
+    before = pair.west.get("namespaces/unreadable/policies")
+    with pair.zookeeper() as zookeeper:
+        sound, _ = zookeeper.get(path)
+        odd = json.dumps({**json.loads(sound), "retention_policies": 5}).encode()
+        zookeeper.set(path, odd)
+        wait_until(lambda: pair.east.hold(path) is not None, "it is held in us-east")
+        row = pair.east.hold(path)
+        assert row is not None
+        assert (row.hold.reason, row.hold.detail) == (
+            HoldReason.UNREADABLE,
+            "brokers here cannot read it: retention_policies: an object is due, found a number 5",
+        )
+        pair.east.send("PUT", "tenants/unreadable-after", tenant("ops"))
+        wait_until(lambda: pair.west.roles("unreadable-after") == ["ops"], "other changes go on")
+        assert pair.west.get("namespaces/unreadable/policies") == before
+        zookeeper.set(
+            path, b"\xef\xbb\xbf" + json.dumps({**json.loads(sound), "max_producers_per_topic": "7"}).encode()
+        )
+    wait_until(
+        lambda: pair.west.policy("unreadable/policies", "max_producers_per_topic") == 7,
+        "what brokers can read arrives, as plain JSON",
+    )
+    wait_until(lambda: pair.east.hold(path) is None, "nothing is held any more")
 
 
 def test_update_after_synced_create_is_not_lost(pair: Synced) -> None:

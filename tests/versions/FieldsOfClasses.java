@@ -133,7 +133,9 @@ public final class FieldsOfClasses {
             written(bean).stream().filter(name -> read(bean, name) == null).forEach(derived::add);
         }
         told.set("written", kept(type, NODES.objectNode()));
-        told.set("types", typed(deserializer, type));
+        JsonNode types = typed(deserializer, type);
+        ((ObjectNode) types).remove("made");  // a stored value is an object
+        told.set("types", types);
         return told;
     }
 
