@@ -42,6 +42,8 @@ _MADE_OF_TRUTH: Final = frozenset({"true", "false"})
 _TRUTHS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 _NOTHING: Final = frozenset({"", "null"})
 """Texts that are read as nothing where no text is due."""
+_SHOWN: Final = 40
+"""Most digits of a number that are shown."""
 _BLANK: Final = "".join(map(chr, range(0x21)))
 """Characters that Java takes off the ends of a text."""
 
@@ -251,7 +253,7 @@ def _boolean(node: Any) -> Fault | None:  # noqa: ANN401 - anything that was par
 
 
 def _text(node: Any) -> Fault | None:  # noqa: ANN401 - anything that was parsed
-    return _mismatch("a text", node) if node.__class__ is dict or node.__class__ is list else None
+    return _mismatch("a text", node) if isinstance(node, dict | list) else None
 
 
 _NAMED: Final[Mapping[str, Check]] = {
@@ -263,24 +265,24 @@ _NAMED: Final[Mapping[str, Check]] = {
     "boxed double": _fraction(_BOXED),
     "constant": _constant,
 }
-_FOUND: Final[Mapping[type, str]] = {
-    dict: "an object",
-    list: "an array",
-    str: "a text",
-    int: "a number",
-    float: "a number",
-    bool: "a truth value",
-}
+_FOUND: Final = (
+    (dict, "an object"),
+    (list, "an array"),
+    (str, "a text"),
+    (bool, "a truth value"),
+    (int | float, "a number"),
+)
 
 
 def _mismatch(due: str, node: object) -> Fault:
-    shown = "" if isinstance(node, dict | list) else f" {_short(node)}"
-    return (f"{due} is due, found {_FOUND[type(node)]}{shown}",)
+    """What is due and what is there; a text may be a secret, and is not shown."""
+    shown = f" {_short(node)}" if isinstance(node, int | float) else ""
+    return (f"{due} is due, found {next(name for kind, name in _FOUND if isinstance(node, kind))}{shown}",)
 
 
-def _short(node: object) -> str:
-    text = orjson.dumps(node).decode() if isinstance(node, str | bool) else str(node)
-    return text if len(text) <= 40 else f"{text[:40]}..."
+def _short(number: float) -> str:
+    text = str(number).lower()
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _read() -> Mapping[ResourceKind, Mapping[str, Mapping[str, Any]]]:

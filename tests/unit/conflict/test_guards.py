@@ -410,9 +410,9 @@ def test_nothing_names_no_cluster() -> None:
 @pytest.mark.parametrize(
     ("kind", "proposed", "told"),
     [
-        (TENANT, {"adminRoles": "me"}, 'adminRoles: an array is due, found a text "me"'),
+        (TENANT, {"adminRoles": "me"}, "adminRoles: an array is due, found a text"),
         (NAMESPACE, {**BLUE, "retention_policies": 5}, "retention_policies: an object is due, found a number 5"),
-        (TOPIC, {"partitions": "many"}, 'partitions: a whole number of 32 bits is due, found a text "many"'),
+        (TOPIC, {"partitions": "many"}, "partitions: a whole number of 32 bits is due, found a text"),
         (POLICIES, {"maxMessageSize": []}, "maxMessageSize: a whole number of 32 bits is due, found an array"),
     ],
 )

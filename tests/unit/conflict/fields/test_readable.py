@@ -57,14 +57,14 @@ REFUSED: tuple[tuple[ResourceKind, dict[str, Any], str], ...] = (
     (
         NAMESPACE,
         {"max_producers_per_topic": "3.0"},
-        'max_producers_per_topic: a whole number of 32 bits is due, found a text "3.0"',
+        "max_producers_per_topic: a whole number of 32 bits is due, found a text",
     ),
     (NAMESPACE, {"deleted": 0.0}, "deleted: true or false is due, found a number 0.0"),
-    (NAMESPACE, {"deleted": "no"}, 'deleted: true or false is due, found a text "no"'),
+    (NAMESPACE, {"deleted": "no"}, "deleted: true or false is due, found a text"),
     (NAMESPACE, {"resource_group_name": ["x"]}, "resource_group_name: a text is due, found an array"),
     (NAMESPACE, {"properties": {"a": {}}}, "properties.a: a text is due, found an object"),
     (NAMESPACE, {"properties": []}, "properties: an object is due, found an array"),
-    (NAMESPACE, {"allowed_clusters": "x" * 50}, f'allowed_clusters: an array is due, found a text "{"x" * 39}...'),
+    (NAMESPACE, {"allowed_clusters": 10**50}, f"allowed_clusters: an array is due, found a number 1{'0' * 39}..."),
     (
         NAMESPACE,
         {"auth_policies": {"namespace_auth": {"role": [1.5]}}},
@@ -74,18 +74,18 @@ REFUSED: tuple[tuple[ResourceKind, dict[str, Any], str], ...] = (
     (
         NAMESPACE,
         {"scalableTopicAutoScalePolicy": {"mergeMsgRateInThreshold": "1d"}},
-        'scalableTopicAutoScalePolicy.mergeMsgRateInThreshold: a number is due, found a text "1d"',
+        "scalableTopicAutoScalePolicy.mergeMsgRateInThreshold: a number is due, found a text",
     ),
     (
         NAMESPACE,
         {"autoSubscriptionCreationOverride": "yes"},
-        'autoSubscriptionCreationOverride: an object is due, found a text "yes"',
+        "autoSubscriptionCreationOverride: an object is due, found a text",
     ),
     (NAMESPACE, {"entryFilters": True}, "entryFilters: an object is due, found a truth value true"),
     (
         NAMESPACE,
         {"persistence": {"managedLedgerMaxMarkDeleteRate": "fast"}},
-        'persistence.managedLedgerMaxMarkDeleteRate: a number is due, found a text "fast"',
+        "persistence.managedLedgerMaxMarkDeleteRate: a number is due, found a text",
     ),
     (
         NAMESPACE,
@@ -110,7 +110,7 @@ REFUSED: tuple[tuple[ResourceKind, dict[str, Any], str], ...] = (
     (POLICIES, {"maxMessageSize": {}}, "maxMessageSize: a whole number of 32 bits is due, found an object"),
     (ISOLATION, {"any name": []}, "any name: an object is due, found an array"),
     (TOPIC, {"partitions": []}, "partitions: a whole number of 32 bits is due, found an array"),
-    (CLUSTER, {"peerClusterNames": "a"}, 'peerClusterNames: an array is due, found a text "a"'),
+    (CLUSTER, {"peerClusterNames": "a"}, "peerClusterNames: an array is due, found a text"),
     (TENANT, {"adminRoles": {}}, "adminRoles: an array is due, found an object"),
 )
 
@@ -154,6 +154,8 @@ def test_a_field_that_is_named_twice_is_read_twice() -> None:
     value = all_namings(b'{"deleted":[],"a":1,"deleted":false}')
     assert value == {"deleted": False, "a": 1}
     assert refusal(NEWEST, NAMESPACE, value) == "deleted: true or false is due, found an array"
+    twice = all_namings(b'{"resource_group_name":{"a":1,"a":2}}')
+    assert refusal(NEWEST, NAMESPACE, twice) == "resource_group_name: a text is due, found an object"
     nested = all_namings(b'{"bundles":{"numBundles":{},"numBundles":4}}')
     assert refusal(NEWEST, NAMESPACE, nested) is not None
 
