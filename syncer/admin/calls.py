@@ -303,6 +303,13 @@ class AdminCalls(ABC):
         query = "?includeSystemTopic=true" if system else ""
         return await self._list(f"/admin/v2/{domain}/{_names(namespace)}{query}")
 
+    async def first_form_topics(self, namespace: str) -> list[str]:
+        """List the persistent topics of a namespace of the first form, ``PROPERTY/CLUSTER/NAMESPACE``.
+
+        Brokers since 4.2 serve no such namespace, and refuse it.
+        """
+        return await self._list(f"/admin/persistent/{_names(namespace)}")
+
     async def scalable_topics(self, namespace: str) -> list[str]:
         """List a namespace's scalable topics, as ``topic://TENANT/NAMESPACE/TOPIC``; brokers before 5.0 refuse it."""
         return await self._list(f"/admin/v2/scalable/{_names(namespace)}")

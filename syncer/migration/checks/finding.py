@@ -61,6 +61,7 @@ class ClusterPair:
         dead_addresses: Green's addresses at which nobody takes a connection from here → why.
         left_out: Where the cluster's own mark is to be set: blue's namespaces that are not moved and have topics → how
             many.
+        first_form: Blue's namespaces of the form ``PROPERTY/CLUSTER/NAMESPACE``, of the tenants that were looked at.
     """
 
     scope: MigrationScope
@@ -71,6 +72,7 @@ class ClusterPair:
     claim: str = ""
     dead_addresses: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    first_form: tuple[str, ...] = ()
 
     def namespaces(self) -> Iterator[NamespaceSeen]:
         """Blue's namespaces in scope, in the order in which they are moved."""

@@ -182,14 +182,36 @@ def _taken_along(picture: ClusterPair) -> Iterator[CheckFinding]:
                 remedy="move it first, or leave out the mark of the whole cluster",
             )
     for name, topics in sorted(picture.left_out.items()):
-        if name in picture.own_namespaces:
-            continue  # a check of its own
+        if name in picture.own_namespaces or name in picture.first_form:
+            continue  # each has a check of its own
         yield CheckFinding(
             severity=FindingSeverity.WARN,
             subject=name,
             evidence=f"it has {topics} topics and is not moved: the cluster's own mark is not set while that is so",
             remedy="add it to a wave, move it by a plan of its own before, or delete what nobody uses",
         )
+
+
+def _first_form(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """Namespaces of the first form belong to one cluster by their name: green could not serve them."""
+    if not picture.first_form:
+        return
+    yield CheckFinding(
+        severity=FindingSeverity.WARN,
+        subject=picture.blue.name,
+        evidence=f"{len(picture.first_form)} namespaces have the form PROPERTY/CLUSTER/NAMESPACE, which is not moved: "
+        f"{the_first(picture.first_form)}",
+        remedy="move their topics to namespaces of the form TENANT/NAMESPACE first: Pulsar 4.2 and later do not serve "
+        "them",
+    )
+    for name in picture.first_form:
+        if topics := picture.left_out.get(name):
+            yield CheckFinding(
+                severity=FindingSeverity.WARN,
+                subject=name,
+                evidence=f"it has {topics} topics: the cluster's own mark is not set while that is so",
+                remedy="move its topics to a namespace of the form TENANT/NAMESPACE, or delete what nobody uses",
+            )
 
 
 def _own_bus(picture: ClusterPair) -> Iterator[CheckFinding]:
@@ -223,6 +245,12 @@ CHECKS: Final = (
     Check(name="policies-by-cluster", asks="Do policies name blue?", stage=CheckStage.BEFORE, look=_keyed_by_cluster),
     Check(
         name="whole-cluster", asks="Does the cluster's mark harm nothing?", stage=CheckStage.BEFORE, look=_taken_along
+    ),
+    Check(
+        name="first-form-namespaces",
+        asks="Is no namespace of a form that is not moved?",
+        stage=CheckStage.BEFORE,
+        look=_first_form,
     ),
     Check(name="own-bus", asks="Do the daemons' own topics stay?", stage=CheckStage.BEFORE, look=_own_bus),
 )

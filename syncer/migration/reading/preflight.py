@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from syncer.errors import NotFound
 from syncer.migration.checks import Result, examine, passed
@@ -11,7 +10,7 @@ from syncer.migration.checks.finding import CheckStage, ClusterPair
 from syncer.migration.evidence import ClusterSeen
 from syncer.migration.migration_plan import MigrationPlan, MigrationWish, digest_of
 from syncer.migration.reading.addresses import dead_addresses
-from syncer.migration.reading.pair import MigrationSide, all_namespaces, left_out, read_side
+from syncer.migration.reading.pair import MigrationSide, NotMoved, all_namespaces, not_moved, read_side
 from syncer.migration.scope import of_clients
 from syncer.model import Millis
 
@@ -21,13 +20,13 @@ class PlannedPair:
     """A plan that holds, and both clusters as they were read for it.
 
     Attributes:
-        left_out: Namespaces that the cluster's own mark would take along, though they are not moved → their topics.
+        not_moved: Namespaces of blue that stay.
     """
 
     plan: MigrationPlan
     blue: ClusterSeen
     green: ClusterSeen
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    not_moved: NotMoved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +71,7 @@ async def make_plan(wish: MigrationWish, blue: MigrationSide, green: MigrationSi
         overrides=wish.overrides,
         contents={name: digest_of(here, name) for name in scope.namespaces},
     )
-    return PlannedPair(plan=plan, blue=here, green=there, left_out=await left_out(blue, scope))
+    return PlannedPair(plan=plan, blue=here, green=there, not_moved=await not_moved(blue, scope))
 
 
 async def read_for(
@@ -94,7 +93,7 @@ async def read_for(
     here = await read_side(blue, plan.scope.namespaces, now_ms, load=load)
     there = await read_side(green, plan.scope.namespaces, now_ms, load=load)
     plan.require_fresh(here, there)
-    return PlannedPair(plan=plan, blue=here, green=there, left_out=await left_out(blue, plan.scope))
+    return PlannedPair(plan=plan, blue=here, green=there, not_moved=await not_moved(blue, plan.scope))
 
 
 async def make_preflight(planned: PlannedPair, stage: CheckStage, *, own_topics: frozenset[str]) -> Preflight:
@@ -116,6 +115,7 @@ async def make_preflight(planned: PlannedPair, stage: CheckStage, *, own_topics:
         green=planned.green,
         own_topics=own_topics,
         dead_addresses=await dead_addresses(planned.green.urls),
-        left_out=planned.left_out,
+        left_out=planned.not_moved.left_out,
+        first_form=planned.not_moved.first_form,
     )
     return Preflight(plan=plan, stage=stage, pair=pair, results=examine(pair, plan.overrides, stage))

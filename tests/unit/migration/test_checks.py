@@ -76,6 +76,7 @@ def in_one_document(given: ClusterPair, *, green: Mapping[str, object] = NOTHING
     return with_namespace(with_namespace(given, at="green", policies=policies), policies={**POLICIES, **blue})
 
 
+FIRST_FORM = ("acme/blue/old", "acme/blue/older")
 ELSEWHERE = "persistent://pulsar-syncer/metadata/events"
 OLD_JAVA = replace(PRODUCER, version="Pulsar-Java-v3.3.2")
 NO_TLS = ClusterUrls(http="http://green:8080", pulsar="pulsar://green:6650")
@@ -147,6 +148,13 @@ CASES: list[tuple[str, str, FindingSeverity, Callable[[ClusterPair], ClusterPair
     ("whole-cluster", "a functions worker lives", BLOCK, lambda p: whole(p, functions_worker=True)),
     ("whole-cluster", "has 3 topics and is not moved", WARN, lambda p: replace(whole(p), left_out={"acme/other": 3})),
     ("whole-cluster", "cannot be told whether a transaction", BLOCK, lambda p: whole(p, transactions=None)),
+    ("first-form-namespaces", "2 namespaces have the form", WARN, lambda p: replace(p, first_form=FIRST_FORM)),
+    (
+        "first-form-namespaces",
+        "it has 3 topics",
+        WARN,
+        lambda p: replace(whole(p), first_form=FIRST_FORM, left_out={FIRST_FORM[0]: 3}),
+    ),
     ("own-bus", "own bus", NEVER, lambda p: replace(p, own_topics=frozenset({TOPIC}))),
     (
         "own-bus",

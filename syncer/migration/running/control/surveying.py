@@ -9,7 +9,7 @@ from syncer.migration.checks.finding import CheckStage, ClusterPair
 from syncer.migration.evidence import ClusterSeen, ClusterUrls
 from syncer.migration.migration_plan import MigrationPlan
 from syncer.migration.reading.cluster import read_cluster
-from syncer.migration.reading.pair import MigrationSide, left_out, told_of
+from syncer.migration.reading.pair import MigrationSide, not_moved, told_of
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.control.calls import PatientCalls
 from syncer.migration.scope import MigrationScope
@@ -99,12 +99,18 @@ class Survey:
         Raises:
             AdminError: Blue does not answer, or not as it should.
         """
-        pair = replace(pair, dead_addresses=await self._probe(pair.green.urls), left_out=await self.left_out())
+        stays = await not_moved(self._blue, self._plan.scope)
+        pair = replace(
+            pair,
+            dead_addresses=await self._probe(pair.green.urls),
+            left_out=stays.left_out,
+            first_form=stays.first_form,
+        )
         return examine(pair, self._plan.overrides, stage)
 
     async def left_out(self) -> dict[str, int]:
         """Namespaces that the cluster's own mark would take along, though they are not moved → their topics."""
-        return await left_out(self._blue, self._plan.scope)
+        return dict((await not_moved(self._blue, self._plan.scope)).left_out)
 
     async def _read(
         self, side: MigrationSide, scope: MigrationScope, *, load: bool, only: Collection[str] | None
