@@ -34,6 +34,7 @@ from spark_snapshot.format.manifest import (
 )
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import REGISTERS, STORE
+from spark_snapshot.format.uncarried import Uncarried, summed
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources.place import PlaceFacts, StorePlace
 from syncer.config.model import Config
@@ -47,21 +48,30 @@ _CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
 
 
 class ReadFile(ManifestTable):
-    """A file of rows; ``incomplete``: so many are of registers whose store lacks fields that the daemon keeps."""
+    """A file of rows; ``incomplete``: so many are of registers whose store lacks fields that the daemon keeps.
+
+    ``first_form``: so many namespaces of the first form its reader has met, some of them named. They are not in it.
+    """
 
     name: str
     rows: int
     bytes: int
     incomplete: int = 0
+    first_form: int = 0
+    first_form_named: tuple[str, ...] = ()
 
 
 class Read(ManifestTable):
-    """What was read, and how it is to be understood: the files of the store's rows, and of the registers'."""
+    """What was read, and how it is to be understood: the files of the store's rows, and of the registers'.
+
+    ``uncarried``: resources that were met, and are in no file.
+    """
 
     version: Literal[1] = 1
     about: Described
     files: tuple[ReadFile, ...]
     registers: tuple[ReadFile, ...]
+    uncarried: Uncarried | None = None
 
     @property
     def rows(self) -> int:
@@ -112,7 +122,7 @@ def read_region(job: Job, draft: SnapshotDraft, wanted: CaptureRequest, place: S
         with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
             known = _written(_registers(job.session, sidecar, config, extent), draft.empty(_REGISTERS))
     with job.phase("store", f"reading the store of {config.region}", expected_rows=expected):
-        files = read_store(job.session, place, scope, draft.empty(_STORE), tenants=extent.tenants)
+        told = read_store(job.session, place, scope, draft.empty(_STORE), tenants=extent.tenants)
     after = sources.facts(place)
     if (before.cluster, before.identity) != (after.cluster, after.identity):
         raise SnapshotRefused(
@@ -133,8 +143,9 @@ def read_region(job: Job, draft: SnapshotDraft, wanted: CaptureRequest, place: S
             tenants=None if extent.tenants is None else tuple(sorted(extent.tenants)),
             exclude=described_exclusions(config.scope.exclusions()),
         ),
-        files=files,
+        files=tuple(each for each in told if each.name),
         registers=known,
+        uncarried=summed((each.first_form, each.first_form_named) for each in told),
     )
     for name in draft.place.folders():
         flush_all(draft.place / name)
@@ -151,7 +162,10 @@ def read_store(
     tenants: Iterable[str] | None = None,
     readers: int | None = None,
 ) -> tuple[ReadFile, ...]:
-    """Read a store, with digests, into Parquet files of a new folder; arguments as for :func:`sources.live`."""
+    """Read a store, with digests, into Parquet files of a new folder; arguments as for :func:`sources.live`.
+
+    A reader that has met nothing but namespaces of the first form gives a record without a name, and no file.
+    """
     target.files.create_dir(target.path)
     told = sources.kept(session, place, scope, target, tenants=tenants, readers=readers).collect()
     return tuple(ReadFile.model_validate_json(row["file"]) for row in told)

@@ -4,6 +4,7 @@
       REGION/                           the region's name, quoted like a URL
         20260102T030405678Z-1a2b3c/     one snapshot: its time, and a random part
           MANIFEST.json                 written last: without it there is no snapshot
+          UNCARRIED.json                  only where the store has namespaces that nothing carries: how many, the first
           data/part-…_00003.c000.zstd.parquet     bucket 3, sorted by path
         .20260103T…-4d5e6f.partial/     one that is being taken, or was given up
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from spark_snapshot.format.layout import Snapshot
 from spark_snapshot.format.selection import Selection
+from spark_snapshot.format.uncarried import uncarried
 from syncer.conflict.classes.pairs import RegionScopes, contradictions, one_way_paths
 from syncer.conflict.settings import Direction
 
@@ -26,6 +27,9 @@ def notes_of(snapshots: Sequence[Snapshot], selection: Selection, scopes: Region
         snapshots: What is compared.
         selection: The part of it that is looked at.
         scopes: Of the regions.
+
+    Raises:
+        SnapshotDamaged: What a snapshot tells beside its manifest is not as it was written.
     """
     ordered = sorted(snapshots, key=lambda each: each.region)
     if not selection.within.whole:
@@ -52,6 +56,13 @@ def notes_of(snapshots: Sequence[Snapshot], selection: Selection, scopes: Region
             yield (
                 f"{each.region}: its daemon had not taken {unseen:,} changes in its store yet when the snapshot was "
                 "taken; their stamps are what it would give them at least."
+            )
+        if (found := uncarried(each.place)) is not None:
+            yield (
+                f"{each.region}: its store has namespaces of the form PROPERTY/CLUSTER/NAMESPACE: "
+                f"{found.first_form.count:,}, among them {', '.join(found.first_form.named)}. They are not "
+                "compared: each belongs to one cluster by its name, and nothing carries them. Pulsar 4.2 and later do "
+                "not serve them."
             )
     times = [each.manifest.about.taken_at_ms for each in ordered]
     apart_ms = max(times) - min(times)

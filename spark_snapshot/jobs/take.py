@@ -21,6 +21,7 @@ from spark_snapshot.format.drafts import SnapshotDraft, begun, check_locks, refu
 from spark_snapshot.format.extent import WHOLE, Extent
 from spark_snapshot.format.layout import Snapshot, latest
 from spark_snapshot.format.places import Place
+from spark_snapshot.format.uncarried import UNCARRIED
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources.place import StorePlace
 from syncer.config.model import Config, in_ms
@@ -126,6 +127,8 @@ def _written(job: Job, order: Order, draft: SnapshotDraft, read: Read, before: S
             raise
         exc.hint = f"What was read is kept: 'syncer snapshot take --resume' goes on with it. {exc.hint}"
         raise
+    if read.uncarried is not None:
+        draft.write(UNCARRIED, read.uncarried.text())
     return Snapshot(draft.publish(manifest), manifest)
 
 

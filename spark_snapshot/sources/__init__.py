@@ -6,6 +6,7 @@ The readers themselves are plain generators and know nothing of Spark; only the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,8 @@ def kept(
     """Read as :func:`live` does, into Parquet files of a folder: rows of ``STORE`` in each.
 
     A table with one row for each file, written when the table is read, and each time anew: a column ``file``, JSON of
-    ``name``, ``rows`` and ``bytes``.
+    ``name``, ``rows`` and ``bytes``. Namespaces of the first form are in no file: where a reader has met some, the JSON
+    has ``first_form``, their number, and ``first_form_named``; ``name`` is empty where it has met nothing else.
 
     Args:
         spark: The session.
@@ -81,7 +83,8 @@ def kept(
     """
     from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
 
-    return datasource.kept(spark, place, _reach(scope, tenants, None), readers, target)
+    reach = replace(_reach(scope, tenants, None), first_form=True)
+    return datasource.kept(spark, place, reach, readers, target)
 
 
 def offline(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from spark_snapshot.format.places import Place
+    from spark_snapshot.sources.found import ResourceBatch
     from spark_snapshot.sources.sidecar import Database
     from syncer.wanted.contract import WantedPaths
 
@@ -105,11 +106,13 @@ class _StoreReader(DataSourceReader):
         """The rows of one reader."""
         from spark_snapshot.sources.arrow import stored  # noqa: PLC0415 - on the worker only
 
+        return stored(self._found(partition), dated=wanted_of(self._wanted).terms.created)
+
+    def _found(self, partition: InputPartition) -> Iterator[ResourceBatch]:
         assert isinstance(partition, _Partition)  # noqa: S101 - narrows the type
         if partition.part is not None:
             wanted = wanted_of(self._wanted).digested()
-            found = source(StorePlace.from_json(self._place)).read(wanted, partition.part)
-            yield from stored(found, dated=wanted.terms.created)
+            yield from source(StorePlace.from_json(self._place)).read(wanted, partition.part)
 
 
 class _KeptReader(_StoreReader):
@@ -120,9 +123,12 @@ class _KeptReader(_StoreReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Write the rows of one reader; tell of them."""
         from spark_snapshot.format.places import place  # noqa: PLC0415 - on the worker only
+        from spark_snapshot.sources.arrow import stored  # noqa: PLC0415 - on the worker only
+        from spark_snapshot.sources.first_form import FirstFormCount  # noqa: PLC0415 - on the worker only
         from spark_snapshot.sources.keeping import keep  # noqa: PLC0415 - on the worker only
 
-        return keep(super().read(partition), place(self._target))
+        count = FirstFormCount()
+        return keep(stored(count.taken_out(self._found(partition))), place(self._target), count.told)
 
 
 class _RegistersReader(DataSourceReader):

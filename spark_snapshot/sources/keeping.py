@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -26,15 +26,19 @@ _SELDOM: Final = {"path", "digest", "revision", "value"}
 _TOLD: Final = pa.schema([pa.field("file", pa.string())])
 
 
-def keep(batches: Iterable[pa.RecordBatch], target: Place) -> Iterator[pa.RecordBatch]:
-    """Write rows to a file of a folder; nothing where there are none.
+def keep(
+    batches: Iterable[pa.RecordBatch], target: Place, beside: Callable[[], Mapping[str, object]] = dict
+) -> Iterator[pa.RecordBatch]:
+    """Write rows to a file of a folder; no file where there are none.
 
     Args:
         batches: Rows, at least one in each batch.
         target: The folder.
+        beside: Further fields of the JSON; asked when all has been read.
 
     Yields:
-        As many rows of one column, ``file``: null, but in the last JSON of the file's ``name``, ``rows`` and ``bytes``.
+        As many rows of one column, ``file``: null, but in the last JSON of the file's ``name``, ``rows`` and ``bytes``,
+        and of what is told beside. Without rows, one with an empty name where something is told beside.
 
     Raises:
         OSError: The place refuses the file, or has no room.
@@ -57,10 +61,12 @@ def keep(batches: Iterable[pa.RecordBatch], target: Place) -> Iterator[pa.Record
                 _write(writer, waiting)
                 size = 0
         if writer is None:
+            if told := beside():
+                yield _counted(1, json.dumps({"name": "", "rows": 0, "bytes": 0, **told}))
             return
         _write(writer, waiting)
     file.flush()
-    yield _counted(last, json.dumps({"name": file.name, "rows": rows, "bytes": file.size()}))
+    yield _counted(last, json.dumps({"name": file.name, "rows": rows, "bytes": file.size(), **beside()}))
 
 
 def _writer(file: Place, schema: pa.Schema) -> pq.ParquetWriter:

@@ -22,6 +22,7 @@ from syncer.paths import (
     POLICIES,
     RESOURCE_GROUPS,
     classify,
+    first_form_namespace,
     is_under,
     tenant_of,
 )
@@ -36,6 +37,8 @@ LEVELS: Final = {
 }
 """Below each prefix of a scope, how many levels hold resources."""
 
+FIRST_FORM: Final = "first-form-namespace"
+"""Kind of a row that tells of a namespace of the first form (``PROPERTY/CLUSTER/NAMESPACE``); see :class:`Reach`."""
 _WITHOUT_TENANT: Final = (RESOURCE_GROUPS, CLUSTERS)
 _NAME: Final = "namespaceIsolationPolicies"
 """Of all names the only one that means something by itself, and only below a cluster."""
@@ -50,12 +53,14 @@ class Reach:
         tenants: Only what belongs to these; the empty name is what belongs to none. ``None``: all.
         under: Only this path and what is below it. ``None``: all.
         digests: Of the values, too: a reader may make them while its store is at the next answer.
+        first_form: Namespaces of the first form become rows of the kind ``FIRST_FORM``, of which nothing is carried.
     """
 
     scope: Scope = field(default_factory=Scope)
     tenants: frozenset[str] | None = None
     under: MetaPath | None = None
     digests: bool = False
+    first_form: bool = False
 
     def wants(self, path: MetaPath) -> bool:
         """Whether the path is a resource that is asked for."""
@@ -67,7 +72,7 @@ class Reach:
 
     def enters(self, path: MetaPath) -> bool:
         """Whether something that is asked for may lie below the path."""
-        if levels_below(path) <= 0:
+        if self.levels_below(path) <= 0:
             return False
         if self.tenants is not None:
             tenant = tenant_of(path)
@@ -82,13 +87,15 @@ class Reach:
 
     def levels_below(self, path: MetaPath) -> int:
         """How many levels below the path may hold resources."""
-        return levels_below(path)
+        return levels_below(path) + (self.first_form and is_under(path, POLICIES))
 
     def below(self, path: MetaPath) -> NamesBelow | None:
         """What is asked for directly below the path; ``None``: nothing."""
         child = MetaPath(f"{path}/{_NAME}")
         resource = classify(child)
         direction = None if resource is None else self.scope.direction_below(path)
+        if resource is None and self.first_form and first_form_namespace(child) is not None:
+            return self._first_form_below(path)
         if resource is None or direction is Direction.IGNORE:
             return None
         kind = resource.kind
@@ -110,6 +117,14 @@ class Reach:
             return kind.value if self._wants_named(path, name, kind, tenant) else None
 
         return NamesBelow(kind=kind.value, tenant=tenant, kind_of=kind_of)
+
+    def _first_form_below(self, path: MetaPath) -> NamesBelow | None:
+        tenant = tenant_of(path)
+        if self.tenants is not None and tenant not in self.tenants:
+            return None
+        if self.under is not None and not is_under(path, self.under):
+            return None
+        return NamesBelow(kind=FIRST_FORM, tenant=tenant)
 
     def _wants_named(self, above: MetaPath, name: str, kind: ResourceKind, tenant: str | None) -> bool:
         if kind is ResourceKind.ISOLATION_POLICY and name != _NAME:
@@ -159,6 +174,7 @@ class Reach:
                 "rules": [[rule.pattern, rule.direction.value] for rule in self.scope.rules],
                 "tenants": None if self.tenants is None else sorted(self.tenants),
                 "under": self.under,
+                "first_form": self.first_form,
             }
         )
 
@@ -172,6 +188,7 @@ class Reach:
             scope=Scope(rules) if rules != DEFAULT_RULES else Scope(),
             tenants=None if tenants is None else frozenset(tenants),
             under=document["under"],
+            first_form=document["first_form"],
         )
 
 

@@ -58,6 +58,9 @@ OTHERS: Final[dict[str, bytes]] = {
 }
 """Not in it."""
 
+FIRST_FORM: Final = {MetaPath("/admin/policies/t0/n00/deeper"): b"{}"}
+"""Among them: a namespace of the first form, which a reader tells of where it is asked to."""
+
 EVERYTHING: Final[dict[str, bytes]] = {str(path): value for path, value in RESOURCES.items()} | OTHERS
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -145,3 +147,30 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
     good(run("remove", east_one.id, west_one.id, *folder))
     gone = SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json")))
     assert (gone.items, gone.broken) == ([], [])
+
+
+def test_namespaces_of_the_first_form_are_counted_and_named_by_a_comparison(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = ("--folder", str(tmp_path / "snapshots"))
+    with contextlib.closing(region(tmp_path, "east")) as east, contextlib.closing(region(tmp_path, "west")):
+        for number in range(5):
+            east.put(f"/admin/policies/prop/us-east/n{number}", value())
+        for name in ("east", "west"):
+            good(run("take", "--buckets", "2", "--progress", "none", *folder, config=name))
+    report = tmp_path / "report.html"
+    text = good(run("diff", "east", "west", *folder, "--report", str(report), "-o", "json"))
+    found = SnapshotDiffDocument.model_validate_json(text)
+    assert (found.same, found.items) == (23, []), "they are no difference: none is carried"
+    (note,) = [each for each in found.notes if "PROPERTY/CLUSTER/NAMESPACE" in each]
+    named = "'prop/us-east/n0', 'prop/us-east/n1', 'prop/us-east/n2'"
+    assert note.startswith(
+        f"east: its store has namespaces of the form PROPERTY/CLUSTER/NAMESPACE: 5, among them {named}."
+    )
+    assert "'prop/us-east/n0'" in html.unescape(re.sub(r"<[^>]*>", "", report.read_text(encoding="utf-8")))
+    shown = SnapshotDocument.model_validate_json(good(run("show", "east", "--verify", *folder, "-o", "json")))
+    assert shown.alive == {"namespace": 2, "partitioned-topic": 20, "tenant": 1}
+    text = good(run("take", "--buckets", "2", "--progress", "none", "--tenant", "acme", *folder, "-o", "json"))
+    part = SnapshotDocument.model_validate_json(text).id
+    narrow = SnapshotDiffDocument.model_validate_json(good(run("diff", part, "west", *folder, "-o", "json")))
+    assert not [each for each in narrow.notes if "PROPERTY/CLUSTER/NAMESPACE" in each], "of another tenant"

@@ -19,7 +19,7 @@ from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.connection import RevisionCompacted
 from syncer.stores.etcd.paging import PageSize
-from tests.spark.stores import EVERYTHING, RESOURCES, collected, once, values
+from tests.spark.stores import EVERYTHING, FIRST_FORM, RESOURCES, collected, once, values
 from tests.support.etcd import EtcdGateway, EtcdServer
 
 pytestmark = pytest.mark.real("etcd")
@@ -66,6 +66,10 @@ def test_all_resources_are_found_and_nothing_else(config: EtcdConfig, monkeypatc
     assert values(live.read(config, Reach())) == RESOURCES
     small_pages(monkeypatch)
     assert values(live.read(config, Reach())) == RESOURCES
+
+
+def test_namespaces_of_the_first_form_are_told_where_they_are_asked_for(config: EtcdConfig) -> None:
+    assert values(live.read(config, Reach(first_form=True))) == RESOURCES | FIRST_FORM
 
 
 def test_revisions_are_those_of_the_store(config: EtcdConfig, gateway: EtcdGateway) -> None:

@@ -19,7 +19,7 @@ from syncer.errors import AccessDenied, ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.config import ZooKeeperAuth, ZooKeeperConfig
 from syncer.stores.zookeeper.requests import MultiRead, Sync
-from tests.spark.stores import RESOURCES, collected, fill_zookeeper, kazoo, once, values
+from tests.spark.stores import FIRST_FORM, RESOURCES, collected, fill_zookeeper, kazoo, once, values
 
 pytestmark = pytest.mark.real("zookeeper")
 
@@ -54,6 +54,10 @@ def during_the_walk(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None])
 
 def test_all_resources_are_found_and_nothing_else(config: ZooKeeperConfig) -> None:
     assert values(live.read(config, Reach())) == RESOURCES
+
+
+def test_namespaces_of_the_first_form_are_told_where_they_are_asked_for(config: ZooKeeperConfig) -> None:
+    assert values(live.read(config, Reach(first_form=True))) == RESOURCES | FIRST_FORM
 
 
 def test_times_and_revisions_are_those_of_the_store(config: ZooKeeperConfig, client: KazooClient) -> None:

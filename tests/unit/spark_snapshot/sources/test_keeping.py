@@ -65,3 +65,15 @@ def test_each_try_has_a_file_of_its_own(tmp_path: Path) -> None:
 def test_a_place_that_takes_no_files(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         list(keep(stored([batch(1, [b"{}"])]), place(tmp_path / "nowhere")))
+
+
+def test_what_is_told_beside_comes_with_the_last_row_or_alone(tmp_path: Path) -> None:
+    more = {"first_form": 2, "first_form_named": ["a"]}
+    told = list(keep(stored([batch(1, [b"{}", b"{}"])]), place(tmp_path), lambda: more))
+    (said,) = [json.loads(text) for each in told for text in each.column("file").to_pylist() if text is not None]
+    assert said.keys() == {"name", "rows", "bytes", *more}
+    assert {field: said[field] for field in ("rows", *more)} == {"rows": 2, **more}
+    alone = list(keep([], place(tmp_path / "nowhere"), lambda: more))
+    assert [json.loads(str(text)) for each in alone for text in each.column("file").to_pylist()] == [
+        {"name": "", "rows": 0, "bytes": 0, **more}
+    ]

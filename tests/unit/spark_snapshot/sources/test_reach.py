@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.reach import LEVELS, Reach, Share, levels_below
+from spark_snapshot.sources.reach import FIRST_FORM, LEVELS, Reach, Share, levels_below
 from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.model import MetaPath, Revision
-from syncer.paths import classify, is_under, tenant_of
+from syncer.paths import classify, first_form_namespace, is_under, tenant_of
 
 SCOPES = (
     Scope(),
@@ -137,3 +139,32 @@ def test_text_and_back(tenants: frozenset[str] | None, under: MetaPath | None) -
         reach = Reach(scope=scope, tenants=tenants, under=under)
         again = Reach.from_json(reach.to_json())
         assert (again.scope.rules, again.tenants, again.under) == (scope.rules, tenants, under)
+
+
+@given(
+    path=paths(), tenants=st.none() | st.frozensets(NAMES, max_size=3), under=st.none() | paths(), of=st.integers(1, 3)
+)
+def test_namespaces_of_the_first_form_are_found_beside_what_is_wanted_and_change_nothing_of_it(
+    path: MetaPath, tenants: frozenset[str] | None, under: MetaPath | None, of: int
+) -> None:
+    plain = Reach(scope=EVERYTHING, tenants=tenants, under=under)
+    reach = Reach.from_json(replace(plain, first_form=True).to_json())
+    assert reach.first_form
+    shares = [Share(index, of) for index in range(of)]
+    found = [each for share in shares if (each := Folders(reach, share).found(path, b"{}", None, Revision("1")))]
+    wanted = [each for share in shares if (each := Folders(plain, share).found(path, b"{}", None, Revision("1")))]
+    of_first_form = first_form_namespace(path) is not None
+    reached = (tenants is None or tenant_of(path) in tenants) and (under is None or is_under(path, under))
+    assert [(each.path, each.kind, each.tenant) for each in found if of_first_form] == (
+        [(path, FIRST_FORM, path.split("/")[3])] if of_first_form and reached else []
+    )
+    assert [each for each in found if not of_first_form] == wanted
+    roots: list[MetaPath | None] = [root for root in reach.roots if is_under(path, root)]
+    (root,) = roots or [None]
+    way = path
+    while found and root is not None and way != root:
+        way = MetaPath(way.rpartition("/")[0])
+        assert reach.enters(way), way
+    assert root is not None or not found
+    if found and root is not None:
+        assert reach.levels_below(root) >= path.count("/") - root.count("/")
