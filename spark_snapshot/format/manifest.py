@@ -18,11 +18,12 @@ from pydantic import (
 )
 
 from spark_snapshot.format.extent import WHOLE, Extent
+from syncer.conflict.classes.telling import noted_fault, patterns_in
 from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction
-from syncer.errors import SnapshotDamaged, SnapshotInvalid
+from syncer.errors import PreconditionFailed, SnapshotDamaged, SnapshotInvalid
 from syncer.model import TieOrder
 
 MANIFEST: Final = "MANIFEST.json"
@@ -257,6 +258,13 @@ def read_manifest(text: bytes, where: str) -> SnapshotManifest:
             f"{VERSION_WITH_EXCLUSIONS}",
             hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
         )
+    about = document.get("about")
+    tables = (about.get("scope"), about.get("exclude")) if isinstance(about, dict) else ()
+    if (fault := noted_fault(patterns_in(*tables))) is not None:
+        raise SnapshotInvalid(
+            f"{where} has {fault}",
+            hint="No snapshot of this program has so many; use another one, or ask who has made it.",
+        )
     return validated(SnapshotManifest, document, where)
 
 
@@ -280,6 +288,20 @@ def validated(of: type[_M], document: Mapping[str, Any], where: str) -> _M:
     if document.get("sha256") != seal_of(manifest):
         raise SnapshotDamaged(f"{where} is not as it was written: its checksum is another")
     return manifest
+
+
+def check_noted(region: str, rules: Scope, exclusions: Exclusions) -> None:
+    """Refuse a snapshot that nobody would read, before it is taken.
+
+    Raises:
+        PreconditionFailed: The region has more rules, or longer ones, than a manifest may have.
+    """
+    patterns = [each.pattern for each in rules.rules] + [each.pattern for each in exclusions.rules]
+    if (fault := noted_fault(patterns)) is not None:
+        raise PreconditionFailed(
+            f"the scope of region {region} has {fault}, from a snapshot too",
+            hint="Say the same with fewer rules and wildcards in 'scope.rules' and 'scope.exclude'.",
+        )
 
 
 def described_scope(scope: Scope) -> tuple[CapturedRule, ...]:

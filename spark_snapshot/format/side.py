@@ -14,8 +14,8 @@ from spark_snapshot.format.layout import DATA, Snapshot, verify
 from spark_snapshot.format.manifest import current_projections
 from spark_snapshot.format.selection import Selection
 from syncer.conflict.exclusion.rules import Exclusions
-from syncer.conflict.scope import Scope
-from syncer.errors import SnapshotDamaged, SnapshotsIncomparable
+from syncer.conflict.scope import Scope, check_rule
+from syncer.errors import ConfigError, SnapshotDamaged, SnapshotInvalid, SnapshotsIncomparable
 from syncer.model import Digest, MetaPath, Region
 from syncer.planning.completion import NOT_AT_HAND
 
@@ -35,6 +35,7 @@ class SnapshotSide:
     Raises:
         PreconditionFailed: What is meant is not in the snapshot.
         SnapshotsIncomparable: Its digests were made by projections that are not this program's.
+        SnapshotInvalid: Its scope has a rule that this program does not take.
     """
 
     def __init__(self, snapshot: Snapshot, selection: Selection) -> None:
@@ -48,7 +49,7 @@ class SnapshotSide:
         self.selection = selection.inside(snapshot.extent)
         self._verified = False
         self.region = Region(snapshot.region)
-        self.scope = Scope(about.rules)
+        self.scope = _scope(snapshot)
         self._own_fields = Exclusions(about.own_fields, told=True)
 
     @property
@@ -125,3 +126,18 @@ class SnapshotSide:
         if not self._verified:
             verify(self._snapshot)
             self._verified = True
+
+
+def _scope(snapshot: Snapshot) -> Scope:
+    """Return the scope that a snapshot was taken by.
+
+    Raises:
+        SnapshotInvalid: It has a rule that this program does not take.
+    """
+    rules = snapshot.manifest.about.rules
+    try:
+        for rule in rules:
+            check_rule(rule)
+    except ConfigError as exc:
+        raise SnapshotInvalid(f"{snapshot.place}: {exc.message}") from exc
+    return Scope(rules, told=True)

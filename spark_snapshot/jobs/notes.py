@@ -10,6 +10,7 @@ from spark_snapshot.format.layout import Snapshot
 from spark_snapshot.format.selection import Selection
 from spark_snapshot.format.uncarried import uncarried
 from syncer.conflict.classes.pairs import RegionScopes, contradictions, one_way_paths
+from syncer.conflict.classes.telling import told_rules
 from syncer.conflict.settings import Direction
 
 _APART_MS: Final = 60_000
@@ -80,7 +81,13 @@ def _of_scopes(scopes: RegionScopes) -> Iterator[str]:
         "The regions have different scopes: each pair is compared by what both carry. A path that only one of two "
         "regions carries is counted as not shared, and is no difference."
     )
-    for one, other in combinations(sorted(scopes.scopes), 2):
+    untold = {region for region, scope in scopes.scopes.items() if not told_rules(scope)}
+    if untold:
+        yield (
+            f"The rules of {', '.join(sorted(untold))} are too many, or too long, to look for paths that flow in no "
+            "direction."
+        )
+    for one, other in combinations(sorted(scopes.scopes.keys() - untold), 2):
         others = [scope for region, scope in scopes.scopes.items() if region not in {one, other}]
         for each in contradictions(one_way_paths(scopes.scopes[one], scopes.scopes[other]), others):
             patterns = each.ours if each.ours == each.theirs else f"{each.ours} and {each.theirs}"

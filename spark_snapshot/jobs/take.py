@@ -20,6 +20,7 @@ from spark_snapshot.capture.writing import DEFAULT_BUCKETS, write
 from spark_snapshot.format.drafts import SnapshotDraft, begun, check_locks, refused, resumed
 from spark_snapshot.format.extent import WHOLE, Extent
 from spark_snapshot.format.layout import Snapshot, latest
+from spark_snapshot.format.manifest import check_noted
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.uncarried import UNCARRIED
 from spark_snapshot.runtime.phases import Job
@@ -67,6 +68,7 @@ def take(job: Job, order: Order) -> Snapshot:
     """Take a snapshot.
 
     Raises:
+        PreconditionFailed: The region's scope has more rules than a manifest may have. The store is not read.
         StoreError: The store does not answer, or does not let us in. Nothing is left.
         StateError: The daemon's database is there and cannot be read. Nothing is left.
         SnapshotError: The snapshot cannot be written, or is refused. Nothing is left.
@@ -74,6 +76,7 @@ def take(job: Job, order: Order) -> Snapshot:
         JobError: It was asked to stop, or Spark has failed. On a disk with room what was read whole is kept.
     """
     region = order.config.region
+    check_noted(region, order.config.compiled_scope(), order.config.scope.exclusions())
     if order.resume:
         with resumed(order.folder, region) as draft:
             read = read_before(draft, order.config)

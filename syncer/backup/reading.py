@@ -27,12 +27,14 @@ from syncer.backup.layout import (
     Manifest,
     ResourceReader,
 )
+from syncer.conflict.classes.telling import noted_fault, patterns_in
 from syncer.conflict.projection import json_fault
-from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.scope import Rule, Scope, check_rule
 from syncer.errors import BackupDamaged, BackupInvalid, ConfigError, PreconditionFailed
 from syncer.model import MetaPath
 
 _MAX_MANIFEST_BYTES: Final = 256 * 1024 * 1024
+_COSTLY: Final = "No backup of this program has so many; use another one, or ask who has made it."
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 _NOT_OURS: Final = frozenset({".git", ".gitattributes", ".gitignore"})
 """What may lie beside the files of a backup that is kept under version control."""
@@ -187,6 +189,8 @@ def _manifest(directory: Path) -> Manifest:
             f"and {VERSION_OF_INCOMPLETE}",
             hint="Use the version of this program that made it.",
         )
+    if (fault := noted_fault(patterns_in(raw.get("scope")))) is not None:
+        raise BackupInvalid(f"{file} has {fault}", hint=_COSTLY)
     try:
         manifest = Manifest.model_validate(raw)
     except ValidationError as exc:
@@ -206,7 +210,10 @@ def _leads_out(name: str) -> bool:
 
 
 def _scope(manifest: Manifest, directory: Path) -> Scope:
+    rules = [Rule(rule.pattern, rule.direction) for rule in manifest.scope]
     try:
-        return Scope([Rule(rule.pattern, rule.direction) for rule in manifest.scope])
+        for rule in rules:
+            check_rule(rule)
+        return Scope(rules, told=True)
     except ConfigError as exc:
         raise BackupInvalid(f"{directory}: {exc.message}") from exc

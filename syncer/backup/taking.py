@@ -10,6 +10,8 @@ import anyio.to_thread
 
 from syncer.backup.layout import Manifest
 from syncer.backup.writing import BackupDraft, drafted
+from syncer.conflict.classes.telling import noted_fault
+from syncer.errors import PreconditionFailed
 from syncer.model import Millis
 from syncer.planning.sources import LiveSide
 
@@ -35,9 +37,15 @@ async def take_backup(
     is never there without its parent, if the store has that.
 
     Raises:
-        PreconditionFailed: The target exists or cannot be written. Nothing is left behind.
+        PreconditionFailed: The target exists or cannot be written, or the scope has more rules than a backup may have.
+            Nothing is left behind.
         StoreError: The store cannot be read. Nothing is left behind.
     """
+    if (fault := noted_fault([rule.pattern for rule in side.scope.rules])) is not None:
+        raise PreconditionFailed(
+            f"the scope of region {side.region} has {fault}, from a backup too",
+            hint="Say the same with fewer rules and wildcards in 'scope.rules'.",
+        )
     with drafted(target) as draft:
         count = 0
         async for page in side.pages():

@@ -150,7 +150,7 @@ class Scope:
     def __init__(self, rules: Sequence[Rule] = DEFAULT_RULES, *, told: bool = False) -> None:
         self.rules = tuple(rules)
         for rule in () if told else self.rules:
-            _check(rule)
+            check_rule(rule)
         self._compiled: re.Pattern[str] | None = None
         if not told and all(_is_linear(rule.pattern) for rule in self.rules):
             expressions = "|".join(f"({_expression(rule.pattern)})" for rule in self.rules)
@@ -230,7 +230,12 @@ def fingerprint_of(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=6).hexdigest()
 
 
-def _check(rule: Rule) -> None:
+def check_rule(rule: Rule) -> None:
+    """Check a rule of a region's own configuration, or of what was written by one.
+
+    Raises:
+        ConfigError: The pattern lies outside the allow-list, or is not a path pattern.
+    """
     if not rule.pattern.startswith("/") or rule.pattern.endswith("/") or "//" in rule.pattern:
         raise ConfigError(
             f"scope pattern {rule.pattern!r} is no path pattern", hint="Write it like '/admin/policies/*/**'."

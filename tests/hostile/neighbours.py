@@ -18,6 +18,8 @@ from tests.hostile import commands
 from tests.hostile.scene import Scene
 
 LEVELS: Final = 100_000
+RULES: Final = 100_000
+PATTERN: Final = 5_000_000
 CLIENTS: Final = 300
 ANSWER_S: Final = 5.0
 REFUSED: Final = frozenset(
@@ -80,6 +82,10 @@ async def damaged_backups(scene: Scene) -> None:
         rewrite(region="\ud800"),
         rewrite(taken_at_ms=10**40),
         rewrite(taken_at=10**40),
+        rewrite(
+            scope=[{"pattern": f"/admin/policies/{'a*' * 99}{each}", "direction": "both"} for each in range(RULES)]
+        ),
+        rewrite(scope=[{"pattern": "/admin/policies/" + "a*" * PATTERN, "direction": "both"}]),
         replaced(b"{" * LEVELS),
         replaced(b'{"region":' + b"9" * 1_000_000 + b"}"),
         replaced(b"\xff\xfe"),

@@ -1,4 +1,4 @@
-"""Rules of a scope as a region tells them to others, and back: bounded, and checked before they are believed.
+"""Rules of a scope as a region tells them to others, or notes them in a manifest: bounded, checked before use.
 
 One line a rule, in order: the direction, a space, the pattern. A scope's fingerprint is the hash of just this text, so
 rules that were told are known to be those that the fingerprint of the same heartbeat names.
@@ -9,6 +9,7 @@ Prefixes that this version does not know are no fault: no path of this region li
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from syncer.conflict.scope import Rule, Scope, fingerprint_of
@@ -19,6 +20,10 @@ RULES_BYTES: Final = 16 * 1024
 """Of the text; longer ones are told by their fingerprint alone, and such a region is not compared with others."""
 RULES_TOLD: Final = 256
 PATTERN_CHARACTERS: Final = 512
+RULES_NOTED: Final = 4_096
+"""In a manifest, of the scope and of excluded fields together; a region may have more rules than it tells to others."""
+NOTED_CHARACTERS: Final = 256 * 1024
+"""Of all their patterns together: a path costs as many steps as it has letters, and a step goes over all of them."""
 
 
 def told_rules(scope: Scope) -> str:
@@ -54,6 +59,32 @@ def scope_kept(text: str) -> Scope:
         PayloadInvalid: They are no rules, as far as this version knows.
     """
     return Scope(tuple(_rule(line) for line in text.split("\n")), told=True)
+
+
+def noted_fault(patterns: Collection[str]) -> str | None:
+    """Return what of a manifest's patterns is over a bound; ``None``: nothing.
+
+    The bounds are on cost, not on form: they hold for what is written as well as for what is read.
+
+    Args:
+        patterns: Of the rules of the scope, and of the excluded fields.
+    """
+    if len(patterns) > RULES_NOTED:
+        return f"{len(patterns)} rules, where at most {RULES_NOTED} are read"
+    if (characters := sum(map(len, patterns))) > NOTED_CHARACTERS:
+        return f"rules with {characters} characters, where at most {NOTED_CHARACTERS} are read"
+    return None
+
+
+def patterns_in(*tables: object) -> list[str]:
+    """Return the patterns that a manifest's JSON has in lists of rules; what is no such list is left to its reader.
+
+    Args:
+        tables: Lists of objects with a field ``pattern``, as they stand in the JSON.
+    """
+    rules = [each for table in tables if isinstance(table, list) for each in table]
+    found = (each.get("pattern") if isinstance(each, dict) else None for each in rules)
+    return [each if isinstance(each, str) else "" for each in found]
 
 
 def _rule(line: str) -> Rule:

@@ -16,7 +16,7 @@ from typing import Final
 
 from syncer.conflict.fields.table import VERSIONS, known_fields, parse_version
 from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope
+from syncer.conflict.scope import ALLOWED_PREFIXES, PathPatterns, Rule, check_rule
 from syncer.conflict.settings import NOTHING, Direction, nothing_excluded
 from syncer.errors import ConfigError
 from syncer.memoizing import memoized
@@ -74,15 +74,16 @@ class Exclusions:
         twice = [pattern for pattern, count in Counter(each.pattern for each in rules).items() if count > 1]
         if twice and not told:
             raise ConfigError(f"two exclusions have the pattern {twice[0]!r}", hint="Put their fields into one.")
-        self._each = [
-            (Scope([Rule(each.pattern, Direction.BOTH)], told=told), frozenset(each.fields if told else _checked(each)))
-            for each in rules
-        ]
+        if not told:
+            for each in rules:
+                check_rule(Rule(each.pattern, Direction.BOTH))
+        self._names = [frozenset(each.fields if told else _checked(each)) for each in rules]
+        self._patterns = PathPatterns([each.pattern for each in rules])
         self.at = memoized(NAMES_BYTES)(self._at) if rules else nothing_excluded
 
     def _at(self, path: MetaPath) -> frozenset[str]:
         """The fields that are excluded at a path; only those that a document of its kind has."""
-        found = frozenset[str]().union(*(names for scope, names in self._each if scope.contains(path)))
+        found = frozenset[str]().union(*(self._names[at] for at in self._patterns.all(path)))
         resource = classify(path) if found else None
         return found & excludable(resource.kind) if resource is not None else NOTHING
 

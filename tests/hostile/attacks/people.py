@@ -71,7 +71,7 @@ PEOPLE: Final[tuple[Attack, ...]] = (
     Attack(
         name="damaged backups",
         topic=Topic.FILES,
-        what="Backups with manifests that are none, and with pipes and links in the place of files.",
+        what="Backups with manifests that are none or have rules without end, and with pipes and links for files.",
         does=damaged_backups,
         who=(Who.NEIGHBOUR,),
     ),

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from syncer.backup.layout import MANIFEST, Manifest, file_of
+from syncer.backup.layout import MANIFEST, Manifest, ScopeRule, file_of
 from syncer.backup.reading import Backup, Fault
 from syncer.backup.side import BackupSide
 from syncer.backup.taking import take_backup
 from syncer.backup.writing import drafted
-from syncer.conflict.scope import Scope
+from syncer.conflict.classes.telling import NOTED_CHARACTERS, RULES_NOTED
+from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.errors import BackupDamaged, BackupInvalid, InvariantBroken, PreconditionFailed, StoreUnavailable
 from syncer.model import MetaPath, Region
 from syncer.planning.sources import LiveSide
@@ -299,6 +301,45 @@ async def test_a_manifest_that_is_not_as_it_was(
     manifest.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(error, match=told):
         Backup(saved)
+
+
+COSTLY: dict[str, list[str]] = {
+    "many": [f"/admin/policies/{number}" for number in range(RULES_NOTED + 1)],
+    "long": ["/admin/policies/" + "a*" * NOTED_CHARACTERS],
+}
+"""Patterns that would cost each path of a backup very many steps."""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("patterns", COSTLY.values(), ids=COSTLY.keys())
+async def test_a_manifest_with_more_rules_than_are_read_is_refused(saved: Path, patterns: list[str]) -> None:
+    manifest = Manifest.model_validate_json((saved / MANIFEST).read_bytes())
+    rules = tuple(ScopeRule(pattern=each, direction=Direction.BOTH) for each in patterns)
+    sealed = manifest.model_copy(update={"scope": rules}).sealed()
+    (saved / MANIFEST).write_text(sealed.text(), encoding="utf-8")
+    with pytest.raises(BackupInvalid, match="where at most") as caught:
+        Backup(saved)
+    assert caught.value.code == "backup-invalid"
+
+
+@pytest.mark.anyio
+async def test_a_manifest_with_a_rule_that_is_none_is_refused(saved: Path) -> None:
+    manifest = Manifest.model_validate_json((saved / MANIFEST).read_bytes())
+    rules = (ScopeRule(pattern="/elsewhere/**", direction=Direction.BOTH),)
+    (saved / MANIFEST).write_text(manifest.model_copy(update={"scope": rules}).sealed().text(), encoding="utf-8")
+    with pytest.raises(BackupInvalid, match="lies outside what may be replicated"):
+        Backup(saved)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("patterns", COSTLY.values(), ids=COSTLY.keys())
+async def test_nobody_writes_a_backup_that_would_not_be_read(
+    store: SqliteStore, tmp_path: Path, patterns: list[str]
+) -> None:
+    side = LiveSide(store, EAST, Scope([Rule(each, Direction.BOTH) for each in patterns]))
+    with pytest.raises(PreconditionFailed, match="where at most"):
+        await taken(side, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
 
 
 @pytest.mark.anyio

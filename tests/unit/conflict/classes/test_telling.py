@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from syncer.conflict.classes.telling import (
+    NOTED_CHARACTERS,
     PATTERN_CHARACTERS,
     RULES_BYTES,
+    RULES_NOTED,
     RULES_TOLD,
+    noted_fault,
+    patterns_in,
     scope_kept,
     scope_told,
     told_rules,
@@ -86,3 +90,28 @@ def test_rules_of_another_scope_are_refused() -> None:
 )
 def test_rules_that_nobody_would_take_are_not_told(rules: tuple[Rule, ...]) -> None:
     assert told_rules(Scope(rules)) == ""
+
+
+@pytest.mark.parametrize(
+    ("patterns", "fault"),
+    [
+        ([], None),
+        (["/admin/policies/**"] * RULES_NOTED, None),
+        (["/"] * (RULES_NOTED + 1), f"{RULES_NOTED + 1} rules, where at most {RULES_NOTED} are read"),
+        (["a" * NOTED_CHARACTERS], None),
+        (["a" * NOTED_CHARACTERS, "b"], f"rules with {NOTED_CHARACTERS + 1} characters"),
+    ],
+    ids=["none", "as many as are read", "one more", "as long as are read", "one letter more"],
+)
+def test_rules_of_a_manifest_have_bounds(patterns: list[str], fault: str | None) -> None:
+    found = noted_fault(patterns)
+    assert found == fault if fault is None else str(found).startswith(fault)
+
+
+def test_what_is_no_rule_of_a_manifest_counts_as_one_and_is_left_to_its_reader() -> None:
+    assert patterns_in([{"pattern": "/a", "direction": "both"}, {"pattern": 7}, 7], None, "text", [{}]) == [
+        "/a",
+        "",
+        "",
+        "",
+    ]

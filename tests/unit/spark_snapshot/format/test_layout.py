@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,11 +15,19 @@ from hypothesis import strategies as st
 
 from spark_snapshot.format.files import examine
 from spark_snapshot.format.layout import DATA, comparable, is_id, latest, new_id, open_snapshot, snapshots_in, verify
-from spark_snapshot.format.manifest import MANIFEST, current_projections, described_scope, read_manifest
+from spark_snapshot.format.manifest import (
+    MANIFEST,
+    check_noted,
+    current_projections,
+    described_scope,
+    read_manifest,
+)
 from spark_snapshot.format.places import Place, place
 from spark_snapshot.format.retention import DAY_MS, expendable, prune
 from spark_snapshot.format.selection import Selection
 from spark_snapshot.format.side import SnapshotSide
+from syncer.conflict.classes.telling import NOTED_CHARACTERS, RULES_NOTED
+from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import (
@@ -110,6 +119,39 @@ def test_bad_input(tmp_path: Path, break_it: Callable[[Path], object], error: ty
     with pytest.raises(error, match=says) as caught:
         open_snapshot(str(here))
     assert type(caught.value) is error
+
+
+MANY = [{"pattern": f"/admin/policies/{number}", "direction": "both"} for number in range(RULES_NOTED // 2 + 1)]
+LONG = [{"pattern": "/admin/policies/" + "a*" * NOTED_CHARACTERS, "direction": "both"}]
+FIELDS = [{"pattern": each["pattern"], "fields": ["message_ttl_in_seconds"]} for each in MANY]
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [{"scope": [*MANY, *MANY]}, {"scope": LONG}, {"exclude": [*FIELDS, *FIELDS]}, {"scope": MANY, "exclude": FIELDS}],
+    ids=["many rules", "a long one", "many exclusions", "many of both"],
+)
+def test_a_manifest_with_more_rules_than_are_read_is_refused(tmp_path: Path, costly: dict[str, Any]) -> None:
+    """As its writer would have sealed it: the refusal is of their cost, and not of a checksum."""
+    written = made(tmp_path, described(**costly))
+    with pytest.raises(SnapshotInvalid, match="where at most") as caught:
+        open_snapshot(str(tmp_path / "east" / written.id))
+    assert caught.value.code == "snapshot-invalid"
+
+
+def test_nobody_takes_a_snapshot_that_would_not_be_read() -> None:
+    many = Scope([Rule(each["pattern"], Direction.BOTH) for each in MANY])
+    own = Exclusions([Exclusion(each["pattern"], ("message_ttl_in_seconds",)) for each in MANY], told=True)
+    check_noted("east", many, Exclusions())
+    with pytest.raises(PreconditionFailed, match="the scope of region east has"):
+        check_noted("east", many, own)
+
+
+def test_a_snapshot_whose_scope_has_a_rule_that_is_none_is_not_restored(tmp_path: Path) -> None:
+    rules = [{"pattern": "/elsewhere/**", "direction": "both"}]
+    snapshot = made(tmp_path, described(scope=rules))
+    with pytest.raises(SnapshotInvalid, match="lies outside what may be replicated"):
+        SnapshotSide(snapshot, Selection())
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
