@@ -112,6 +112,7 @@ WEIGHTS: Final = {
     "topic-policies-replicated": _advice("take these namespaces out of 'topic_policies.system_topics'"),
     "topics-collected": _advice("decide which topics may go, or take the setting back at the brokers", _HOLDS),
     "topics-collected-unknown": _advice("let the daemon ask the brokers, by [admin]", "syncer config check --connect"),
+    "entry-filters-missing": _advice("give the brokers the filters, or take them out of the policies"),
     "etcd-ends": _advice("leave etcd before brokers are upgraded to 5.0", "syncer config check --connect"),
     # the migration of a cluster's clients
     "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.conflict.fields.entry_filters import BrokerFilters
 from syncer.conflict.projection import Document
 from syncer.model import MetaPath
 
@@ -57,10 +58,12 @@ class BrokerCollection:
     Args:
         deletes_declarations: It deletes the declaration of a partitioned topic that it has collected.
         collects_topics: It collects topics that nobody uses, where no policy says otherwise.
+        filters: Its settings about entry filters, which come with the same answer.
     """
 
     deletes_declarations: bool = False
     collects_topics: bool = True
+    filters: BrokerFilters = field(default_factory=BrokerFilters)
 
     @staticmethod
     def of(settings: Mapping[str, object]) -> BrokerCollection:
@@ -68,6 +71,7 @@ class BrokerCollection:
         return BrokerCollection(
             deletes_declarations=_is_true(settings.get(DELETES_DECLARATIONS), default=False),
             collects_topics=_is_true(settings.get(COLLECTS_TOPICS), default=True),
+            filters=BrokerFilters.of(settings),
         )
 
     def collects(self, policy: Inactive | None) -> bool:

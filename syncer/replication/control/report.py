@@ -32,6 +32,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
     tree = control.antientropy.tree_state.tree
     conditions += control.gc.tombstones.conditions(now)
     conditions += control.local.misfits.conditions()
+    conditions += control.local.versions.filters.conditions(control.local.versions.deletes.told)
     conditions += control.local.migration.conditions()
     conditions += control.gc.gaps.conditions(now, control.gc.tombstones.limits.alarm_after_ms)
     snapshots = dict(control.snapshots()) if control.snapshots is not None else None

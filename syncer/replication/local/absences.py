@@ -16,6 +16,7 @@ from typing import Final
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.deletes.collected import CollectionTold, DeletedBy
 from syncer.model import MetaPath, Millis, Revision
+from syncer.replication.entry_filters import NamedFilters
 from syncer.replication.local.dirty import ReadCause
 
 AGAIN_MS: Final = 60_000
@@ -135,6 +136,7 @@ class Absences:
         incomplete_after: How far paths whose store lacks kept fields were looked at; ``None``: all were.
         incomplete_at: When that was begun last.
         deletes: What is known of topics that brokers collect, and deletes that wait for that.
+        filters: Entry filters that policies in the store name.
     """
 
     told: BrokersTold = NOBODY
@@ -147,6 +149,7 @@ class Absences:
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
     deletes: CollectedDeletes = field(default_factory=CollectedDeletes)
+    filters: NamedFilters = field(default_factory=NamedFilters)
 
     def doubt(self, path: MetaPath, revision: Revision) -> None:
         """An absence was read that would be a removal."""

@@ -68,6 +68,7 @@ def _note_own(local: OwnStore, batch: Batch, written: Sequence[Written], mark: s
     """What was just written needs no read for the notice of it: what stands there now is remembered."""
     local.dirty.disregard(batch.paths, mark)
     for write, answer in zip(batch.writes, written, strict=True):
+        local.versions.filters.look_at(write.path, write.value if isinstance(write, Put) else b"")
         if isinstance(write, Put) and answer.revision is not None and write.path not in local.dirty:
             local.entry_cache.keep(
                 Entry(

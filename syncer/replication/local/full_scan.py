@@ -52,6 +52,7 @@ class PageTicket:
 def begin(local: OwnStore) -> Scan:
     """Begin a scan; the watch must be armed."""
     local.misfits.begin_scan()
+    local.versions.filters.begin_scan()
     local.versions.rescan = local.core.going_over.wants_scan = False
     with local.core.state.transaction() as tx:
         tx.begin_scan()
@@ -79,6 +80,7 @@ def take_page(
     for entry in entries:
         if local.core.scope.contains(entry.path):
             found[entry.path] = entry
+            local.versions.filters.look_at(entry.path, entry.value)
         else:
             local.misfits.look_at(entry.path)
     try:
@@ -153,6 +155,7 @@ def end(local: OwnStore, scan: Scan) -> None:
             )
         for paths in _unmet(local, tx):
             local.dirty.add(paths, ReadCause.SCAN)
+    local.versions.filters.end_scan()
     scan.finished = True
 
 
