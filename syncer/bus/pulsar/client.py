@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import _pulsar
 import pulsar
 import pulsar.schema
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, CertificateAuth, OAuth2Auth, TokenAuth, Trust
@@ -18,8 +18,26 @@ from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.pulsar import log
 from syncer.bus.pulsar.names import lock_topic_of
 from syncer.bus.wire.native import SCHEMA_TEXT
+from syncer.connecting.hosts import host_fault, separated
 
 _TOPIC: Final = r"^persistent://[^/\s]+/[^/\s]+/[^/\s]+$"
+
+
+def _service_url(url: str) -> str:
+    """Take the address of a cluster's brokers, as Pulsar's clients do; blanks beside a comma do not count."""
+    scheme, separator, hosts = url.partition("://")
+    if not separator or scheme not in {"pulsar", "pulsar+ssl"}:
+        raise ValueError("it is no address of brokers: write it as 'pulsar://HOST:PORT' or 'pulsar+ssl://HOST:PORT'")
+    found = separated(hosts.removesuffix("/"))
+    if fault := next(filter(None, map(host_fault, found)), ""):
+        raise ValueError(f"it is no address of brokers: {fault}; write it as '{scheme}://HOST:PORT', several by commas")
+    return f"{scheme}://{','.join(found)}"
+
+
+ServiceUrl = Annotated[
+    str, AfterValidator(_service_url), WithJsonSchema({"type": "string", "pattern": r"^pulsar(\+ssl)?://"})
+]
+"""Address of a cluster's brokers in Pulsar's own protocol; it may name several hosts."""
 
 
 class PulsarBusConfig(BaseModel):
@@ -35,8 +53,8 @@ class PulsarBusConfig(BaseModel):
 
     kind: Literal["pulsar"] = "pulsar"
     region: str = Field(min_length=1, pattern=r"^[^/\s]+$")
-    service_url: str = Field(pattern=r"^pulsar(\+ssl)?://")
-    admin_url: str | None = Field(default=None, pattern=r"^https?://")
+    service_url: ServiceUrl
+    admin_url: BrokerUrl | None = None
     admin_brokers: tuple[BrokerUrl, ...] = ()
     topic: str = Field(pattern=_TOPIC)
     subscription: str = Field(default="pulsar-syncer", min_length=1)

@@ -73,6 +73,14 @@ class ZooKeeperConfig(BaseModel):
     max_value_bytes: Annotated[int, Field(ge=1_024)] = 1_000_000
     max_pending_paths: Annotated[int, Field(ge=1)] = 100_000
 
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _one_text(cls, given: object) -> object:
+        """Say how a list is written."""
+        if isinstance(given, list | tuple):
+            raise ValueError("it is a list; write the servers as one text: 'zk1:2181,zk2:2181'")  # noqa: TRY004 - pydantic's
+        return given
+
     @field_validator("hosts")
     @classmethod
     def _each_a_host(cls, given: str) -> str:
@@ -85,6 +93,11 @@ class ZooKeeperConfig(BaseModel):
                 raise ValueError(f"{fault}; write the servers as 'zk1:2181,zk2:2181'")
         if plain != given.strip() or slash:
             below = f" and chroot = '/{chroot.strip('/')}'" if chroot.strip("/") else ""
+            if "," in chroot:
+                raise ValueError(
+                    "a chroot stands before a host: write the servers as 'zk1:2181,zk2:2181', and the path below which "
+                    "all of them are used as 'chroot'"
+                )
             raise ValueError(
                 f"this is the form of brokers' 'metadataStoreUrl': write hosts = '{','.join(found)}'{below}"
             )

@@ -56,6 +56,48 @@ def test_a_broker_that_no_call_could_be_sent_on_to_is_refused_in_both_tables(bro
         AdminConfig.model_validate({"url": sound, "brokers": [sound, broker]})
 
 
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("pulsar://a:6650", "pulsar://a:6650"),
+        ("pulsar://a:6650/", "pulsar://a:6650"),
+        ("pulsar+ssl://a,b:6651", "pulsar+ssl://a,b:6651"),
+        ("pulsar://a:6650, b:6650 ,c", "pulsar://a:6650,b:6650,c"),
+        ("pulsar://[fd00::1]:6650,[fd00::2]", "pulsar://[fd00::1]:6650,[fd00::2]"),
+    ],
+)
+def test_the_address_of_the_bus_may_name_several_hosts(given: str, taken: str) -> None:
+    settings = config(service_url=given).bus_settings
+    assert isinstance(settings, PulsarBusConfig)
+    assert settings.service_url == taken
+
+
+@pytest.mark.parametrize(
+    ("setting", "url", "words"),
+    [
+        ("service_url", "a:6650", "write it as 'pulsar://HOST:PORT'"),
+        ("service_url", "http://a:8080", "write it as 'pulsar://HOST:PORT'"),
+        ("service_url", "pulsar://", "a host is empty"),
+        ("service_url", "pulsar://a:6650,", "a host is empty"),
+        ("service_url", "pulsar://a:6650 b:6650", "has a blank in it"),
+        ("service_url", "pulsar://a:6650,pulsar://b:6650", "'pulsar://b:6650' is more than a host and a port"),
+        ("service_url", "pulsar://::1:6650", "an IPv6 address without brackets"),
+        ("service_url", "pulsar://a:6650/topic", "more than a host and a port"),
+        ("service_url", "pulsar://ann:secret@a:6650", "credentials stand before a host"),
+        ("service_url", "pulsar://a:six", "is no port"),
+        ("admin_url", "http://a:8080, http://b:8080", "names several brokers"),
+        ("admin_url", "http://::1:8080", "an IPv6 address without brackets"),
+    ],
+)
+def test_an_address_of_the_bus_that_no_client_takes_is_refused_by_its_setting(
+    setting: str, url: str, words: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"bus\.{setting}") as refused:
+        _ = config(**{setting: url}).bus_settings
+    assert words in refused.value.message
+    assert "secret" not in refused.value.message
+
+
 def test_a_lock_topic_of_ones_own_names_the_namespace() -> None:
     scope = config(lock_topic="persistent://ops/locks/east").compiled_scope()
     assert not scope.contains(MetaPath("/admin/policies/ops/locks"))

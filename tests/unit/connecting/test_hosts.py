@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -89,11 +90,13 @@ def test_a_port_may_be_needed() -> None:
         ("metadata-store:zk:a:2181", "write hosts = 'a:2181'"),
         ("zk://10.0.0.1:2181/", "write hosts = '10.0.0.1:2181'"),
         ("zk+hierarchical://a:2181;b:2181/ledgers", "several hosts"),
+        ("a:2181/pulsar,b:2181", "a chroot stands before a host"),
+        (["a:2181", "b:2181"], "it is a list; write the servers as one text"),
         ("fd00::1", "brackets"),
         ("a:2181,,b:2181", "a host is empty"),
     ],
 )
-def test_brokers_form_of_a_store_is_answered_with_the_settings(hosts: str, words: str) -> None:
+def test_brokers_form_of_a_store_is_answered_with_the_settings(hosts: Any, words: str) -> None:
     with pytest.raises(ValidationError, match=r"\S") as refused:
         ZooKeeperConfig(hosts=hosts)
     assert words in str(refused.value)
