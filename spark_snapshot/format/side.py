@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 from spark_snapshot.format.layout import DATA, Snapshot, verify
 from spark_snapshot.format.manifest import current_projections
 from spark_snapshot.format.selection import Selection
+from spark_snapshot.format.uncarried import uncarried
 from syncer.conflict.exclusion.rules import Exclusions
 from syncer.conflict.scope import Scope, check_rule
 from syncer.errors import ConfigError, SnapshotDamaged, SnapshotInvalid, SnapshotsIncomparable
 from syncer.model import Digest, MetaPath, Region
 from syncer.planning.completion import NOT_AT_HAND
+from syncer.planning.first_form import FirstFormSeen
 
 _BATCH_ROWS: Final = 16_384
 
@@ -66,6 +68,17 @@ class SnapshotSide:
     def own_values(self) -> bool:
         """Whether no registers took part that have the group's values."""
         return not self._snapshot.manifest.about.registers
+
+    @property
+    def first_form(self) -> FirstFormSeen:
+        """Namespaces of the first form, as they were met when the snapshot was taken.
+
+        Raises:
+            SnapshotDamaged: What is told of them is not as it was written.
+        """
+        if (found := uncarried(self._snapshot.place)) is None:
+            return FirstFormSeen()
+        return FirstFormSeen(found.first_form.count, found.first_form.named)
 
     def excluded(self, path: MetaPath) -> frozenset[str]:
         """Fields that are the region's own there; none, where registers have put the group's values in their place."""

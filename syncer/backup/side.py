@@ -37,6 +37,11 @@ class BackupSide:
         """It keeps what the store held."""
         return True
 
+    @property
+    def first_form(self) -> None:
+        """Nobody has noted them."""
+        return
+
     def excluded(self, path: MetaPath) -> frozenset[str]:
         """None: nobody has noted it."""
         return nothing_excluded(path)

@@ -260,6 +260,7 @@ async def differ(
         other_way=found.other_way,
         unknown=found.unknown,
         scalable=scalable,
+        first_form=found.first_form,
     )
     show_plan(document, review, form)
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE

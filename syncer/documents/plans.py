@@ -45,6 +45,14 @@ class ScalableSideDocument(Document):
     trouble: str = Field(description="Why they were not counted; empty: they were.")
 
 
+class FirstFormSideDocument(Document):
+    """Namespaces of the form ``PROPERTY/CLUSTER/NAMESPACE`` of a side: each is one cluster's own, and never carried."""
+
+    side: str
+    total: int
+    named: list[str] = Field(description="The first of them by name, as errors show names.")
+
+
 class PlanDocument(Document):
     """``syncer diff``, ``syncer backup diff``, ``syncer plan show``."""
 
@@ -74,6 +82,9 @@ class PlanDocument(Document):
     scalable_topics: list[ScalableSideDocument] = Field(
         default=[],
         description="Of each side that is a region whose cluster can have some; never compared, not carried.",
+    )
+    first_form_namespaces: list[FirstFormSideDocument] = Field(
+        default=[], description="Of each side that has some; never compared, not carried."
     )
     operations: list[PlannedDocument]
     left: list[LeftDocument]

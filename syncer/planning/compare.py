@@ -14,6 +14,7 @@ from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
 from syncer.plan.diffing import WholeSides, diff, differing
 from syncer.plan.operations import Plan
+from syncer.planning.first_form import FirstFormSeen
 from syncer.planning.sources import Side
 from syncer.replacing import replace
 
@@ -30,6 +31,8 @@ class ComparedSides:
         uncovered: How many the other side holds and the region's scope leaves out.
         unshared: These, and those that the region holds and the other side's scope leaves out.
         unknown: Sides whose values are not completed: newer fields that they lack were taken to be as on the other one.
+        first_form: Names of sides, each with the namespaces of the first form that were met there; sides without any
+            are left out.
     """
 
     plan: Plan
@@ -39,6 +42,7 @@ class ComparedSides:
     uncovered: int
     unshared: int
     unknown: tuple[str, ...] = ()
+    first_form: tuple[tuple[str, FirstFormSeen], ...] = ()
 
 
 async def compare(
@@ -110,6 +114,7 @@ async def compare(
     )
     both = [path for path in ours.keys() | theirs.keys() if wished(path) and shared.contains(path)]
     flowing = sum(map(flows, both))
+    met = ((side.name, side.first_form) for side in (here, there))
     uncovered = sum(not here.scope.contains(path) for path in theirs)
     return ComparedSides(
         plan=replace(plan, origin=origin),
@@ -119,6 +124,7 @@ async def compare(
         uncovered=uncovered,
         unshared=uncovered + sum(not there.scope.contains(path) for path in ours),
         unknown=tuple(side.name for side in (here, there) if side.trouble),
+        first_form=tuple((name, each) for name, each in met if each is not None and each.count),
     )
 
 

@@ -10,6 +10,7 @@ from syncer.conflict.withholding import carried_value
 from syncer.model import Digest, MetaPath, Region
 from syncer.plan.diffing import fingerprint
 from syncer.planning.completion import Completion
+from syncer.planning.first_form import FirstFormSeen
 from syncer.stores.contract import Entry, MetadataStore
 
 Complete = Callable[[Mapping[MetaPath, bytes]], Awaitable[dict[MetaPath, bytes]]]
@@ -53,6 +54,11 @@ class Side(Protocol):
         """The fields of some paths whose values here are the side's own, and say nothing about the group's."""
         ...
 
+    @property
+    def first_form(self) -> FirstFormSeen | None:
+        """Namespaces of the first form, which nothing carries; as of the last picture. ``None``: nobody has looked."""
+        ...
+
     async def picture(self) -> dict[MetaPath, Digest]:
         """Fingerprints of all resources in scope."""
         ...
@@ -79,6 +85,7 @@ class LiveSide:
         self._completion = completion or Completion()
         self.region = region
         self.scope = scope
+        self.first_form: FirstFormSeen | None = None
 
     @property
     def name(self) -> str:
@@ -106,8 +113,10 @@ class LiveSide:
     async def picture(self) -> dict[MetaPath, Digest]:
         """Scan the scope, as the group goes by it; memory holds a page of values at a time."""
         found: dict[MetaPath, Digest] = {}
-        async for page in self._pages(self._completion.in_group):
+        met = FirstFormSeen()
+        async for page in self._pages(self._completion.in_group, met):
             found.update((path, fingerprint(path, value)) for path, value in page)
+        self.first_form = met
         return found
 
     def pages(self) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
@@ -122,9 +131,14 @@ class LiveSide:
         """The same as the group goes by them, also where the side's values of excluded fields are the store's own."""
         return await self._values(paths, self._completion.in_group)
 
-    async def _pages(self, complete: Complete) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
+    async def _pages(
+        self, complete: Complete, met: FirstFormSeen | None = None
+    ) -> AsyncIterator[list[tuple[MetaPath, bytes]]]:
         for prefix in self.scope.prefixes:
             async for entries in self._store.scan(prefix):
+                if met is not None:
+                    for entry in entries:
+                        met.look_at(entry.path)
                 found = {
                     entry.path: entry.value for entry in entries if self.scope.contains(entry.path) and held(entry)
                 }

@@ -53,7 +53,7 @@ def diff(
     """Show what would make this region hold what the other side holds. Exit code 3: they differ. Writes nothing.
 
     Replicated parts are compared; fields that belong to one cluster never differ. What is not carried is not compared:
-    scalable topics (topic://) are counted on each side.
+    scalable topics (topic://), and namespaces of the form PROPERTY/CLUSTER/NAMESPACE, are counted on each side.
     """
     session = session_of(context)
     config = session.config()

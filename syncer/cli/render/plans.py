@@ -13,6 +13,7 @@ from syncer.cli.render.output import Format, say
 from syncer.documents.plans import (
     AppliedDocument,
     FailureDocument,
+    FirstFormSideDocument,
     LeftDocument,
     PerformedDocument,
     PlanDocument,
@@ -30,6 +31,7 @@ from syncer.plan.review import ALLOWABLE, Reason, Review
 
 if TYPE_CHECKING:
     from syncer.planning.apply import RunOutcome
+    from syncer.planning.first_form import FirstFormSeen
     from syncer.planning.scalable import ScalableSide
 
 MAX_TOLD: Final = 40
@@ -60,6 +62,7 @@ def plan_document(
     other_way: int | None = None,
     unknown: Sequence[str] | None = None,
     scalable: Sequence[ScalableSide] = (),
+    first_form: Sequence[tuple[str, FirstFormSeen]] = (),
 ) -> PlanDocument:
     """A plan as the contract has it."""
     plan = review.plan
@@ -81,6 +84,9 @@ def plan_document(
                 trouble=each.trouble,
             )
             for each in scalable
+        ],
+        first_form_namespaces=[
+            FirstFormSideDocument(side=side, total=met.count, named=list(met.named)) for side, met in first_form
         ],
         operations=[_planned(each, review) for each in plan.operations],
         left=[_left(path) for path in plan.left],
@@ -108,6 +114,11 @@ def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
         )
     for side in found.scalable_topics:
         _tell_scalable(side)
+    for each in found.first_form_namespaces:
+        say(
+            f"{each.side}: {counted(each.total, 'namespace')} of the form PROPERTY/CLUSTER/NAMESPACE, not carried; "
+            f"among them {', '.join(each.named)}"
+        )
 
 
 def _tell_scalable(found: ScalableSideDocument) -> None:

@@ -155,6 +155,23 @@ def test_diff_as_json_and_yaml_is_one_document(run: Run) -> None:
     assert again.model_copy(update={"made_at_ms": found.made_at_ms}) == found
 
 
+def test_diff_counts_and_names_namespaces_of_the_first_form(run: Run, east: OutsideWriter, west: OutsideWriter) -> None:
+    del west
+    before = planned(run("diff", "--with", "west.toml", "-o", "json"))
+    assert before.first_form_namespaces == []
+    for number in range(5):
+        east.put(f"/admin/policies/prop/us-east/n{number}", b"{}")
+    result = run("diff", "--with", "west.toml")
+    named = "'prop/us-east/n0', 'prop/us-east/n1', 'prop/us-east/n2'"
+    told = f"region east: 5 namespaces of the form PROPERTY/CLUSTER/NAMESPACE, not carried; among them {named}"
+    assert told in " ".join(result.stderr.split())
+    assert "PROPERTY" not in result.stdout
+    found = planned(run("diff", "--with", "west.toml", "-o", "json"))
+    ((side, total),) = [(each.side, each.total) for each in found.first_form_namespaces]
+    assert (side, total) == ("region east", 5)
+    assert [each.path for each in found.operations] == [each.path for each in before.operations]
+
+
 def test_diff_counts_scalable_topics_of_each_side_and_carries_none(
     run: Run, east: OutsideWriter, west: OutsideWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from spark_snapshot.format.places import Place, place
 from spark_snapshot.format.retention import DAY_MS, expendable, prune
 from spark_snapshot.format.selection import Selection
 from spark_snapshot.format.side import SnapshotSide
+from spark_snapshot.format.uncarried import UNCARRIED, FirstFormNamespaces, Uncarried
 from syncer.conflict.classes.telling import NOTED_CHARACTERS, RULES_NOTED
 from syncer.conflict.exclusion.rules import Exclusion, Exclusions
 from syncer.conflict.scope import Rule, Scope
@@ -145,6 +146,16 @@ def test_nobody_takes_a_snapshot_that_would_not_be_read() -> None:
     check_noted("east", many, Exclusions())
     with pytest.raises(PreconditionFailed, match="the scope of region east has"):
         check_noted("east", many, own)
+
+
+def test_one_side_of_a_restore_tells_what_it_does_not_hold(tmp_path: Path) -> None:
+    snapshot = made(tmp_path)
+    plain = SnapshotSide(snapshot, Selection()).first_form
+    assert (plain.count, plain.named) == (0, ())
+    told = Uncarried(first_form=FirstFormNamespaces(count=5, named=("'a/c/n'",)))
+    (Path(snapshot.place.path) / UNCARRIED).write_text(told.text(), encoding="utf-8")
+    found = SnapshotSide(snapshot, Selection()).first_form
+    assert (found.count, found.named) == (5, ("'a/c/n'",))
 
 
 def test_a_snapshot_whose_scope_has_a_rule_that_is_none_is_not_restored(tmp_path: Path) -> None:
