@@ -38,6 +38,8 @@ class NamedFilters:
     def __init__(self) -> None:
         self._named: dict[MetaPath, frozenset[str]] = {}
         self._unmet: set[MetaPath] = set()
+        self._judged: tuple[CollectionTold, list[tuple[str, str]]] | None = None
+        """What was found by an answer of the brokers; ``None``: policies have changed since."""
 
     def begin_scan(self) -> None:
         """All of the store is met anew."""
@@ -46,17 +48,22 @@ class NamedFilters:
     def end_scan(self) -> None:
         """All of the store was met: a policy that was not is gone."""
         for path in self._unmet:
-            self._named.pop(path, None)
+            self._name(path, frozenset())
         self._unmet.clear()
 
     def look_at(self, path: MetaPath, value: bytes) -> None:
         """Note the filters that a value names; an empty one where there is none."""
         self._unmet.discard(path)
-        names = _named_by(path, value)
+        self._name(path, _named_by(path, value))
+
+    def _name(self, path: MetaPath, names: frozenset[str]) -> None:
+        if names == self._named.get(path, frozenset()):
+            return
         if not names:
-            self._named.pop(path, None)
+            del self._named[path]
         elif path in self._named or len(self._named) < KEPT:
             self._named[path] = names
+        self._judged = None
 
     def conditions(self, told: CollectionTold | None) -> list[tuple[str, str]]:
         """Return what an operator should look at: codes and messages.
@@ -66,6 +73,11 @@ class NamedFilters:
         """
         if told is None or not self._named:
             return []
+        if self._judged is None or self._judged[0] is not told:  # asked for each second, and changed seldom
+            self._judged = told, self._found(told)
+        return self._judged[1]
+
+    def _found(self, told: CollectionTold) -> list[tuple[str, str]]:
         found = missing_filters(self._named, {name: each.filters for name, each in told.brokers.items()})
         if found is None:
             return []

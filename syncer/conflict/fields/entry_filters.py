@@ -22,6 +22,10 @@ FIELD: Final = "entryFilters"
 NAMES: Final = "entryFilterNames"
 OVERRIDES: Final = "allowOverrideEntryFilters"
 DIRECTORY: Final = "entryFiltersDirectory"
+NAMES_OF_POLICY: Final = 16
+"""Filters that are looked at of one policy, the first by name: whoever writes a policy may name any number."""
+NAME_CHARACTERS: Final = 256
+"""Of one filter's name; a longer one is not looked at."""
 NAMING: Final = frozenset({ResourceKind.NAMESPACE, ResourceKind.TOPIC_POLICY})
 """Kinds of resources whose policies name filters."""
 
@@ -83,14 +87,16 @@ class MissingFilters:
 
 
 def filters_named(document: Mapping[str, object]) -> frozenset[str]:
-    """Return the filters that the policies of a namespace or a topic name.
+    """Return the filters that the policies of a namespace or a topic name, at most ``NAMES_OF_POLICY``.
 
     Args:
         document: The policies.
     """
     filters = document.get(FIELD)
     names = filters.get(NAMES) if isinstance(filters, dict) else None
-    return _split(names) if isinstance(names, str) else frozenset()
+    if not isinstance(names, str):
+        return frozenset()
+    return frozenset(sorted(name for name in _split(names) if len(name) <= NAME_CHARACTERS)[:NAMES_OF_POLICY])
 
 
 def missing_filters(

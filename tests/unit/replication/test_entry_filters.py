@@ -117,3 +117,14 @@ def test_only_policies_of_namespaces_and_topics_name_filters(path: MetaPath, val
     named = NamedFilters()
     named.look_at(path, value)
     assert bool(named.conditions(told(b0=BrokerFilters()))) == told_of
+
+
+def test_what_was_found_stands_until_a_policy_or_an_answer_is_another() -> None:
+    named, answer = NamedFilters(), told(b0=BrokerFilters())
+    named.look_at(NAMESPACE, json.dumps(NAMED).encode())
+    found = named.conditions(answer)
+    named.look_at(NAMESPACE, json.dumps({**NAMED, "message_ttl_in_seconds": 1}).encode())
+    assert named.conditions(answer) is found
+    assert named.conditions(told(b0=BrokerFilters(used=frozenset({"jms"})))) == []
+    named.look_at(NAMESPACE, b"")
+    assert named.conditions(answer) == []

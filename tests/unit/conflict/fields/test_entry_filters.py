@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.conflict.fields.entry_filters import (
+    NAME_CHARACTERS,
+    NAMES_OF_POLICY,
     BrokerFilters,
     FilterLack,
     MissingFilters,
@@ -21,6 +23,9 @@ TOPIC = MetaPath("/admin/topic-policies/global/acme/orders/persistent/created")
 DEFAULTS = {"entryFilterNames": "[]", "allowOverrideEntryFilters": "false", "entryFiltersDirectory": ""}
 """As a broker of Pulsar 4.0.8 tells them."""
 
+FIRST = {f"f{at:05}" for at in range(NAMES_OF_POLICY)}
+LONG = {"b" * NAME_CHARACTERS}
+
 
 @pytest.mark.parametrize(
     ("document", "names"),
@@ -31,6 +36,11 @@ DEFAULTS = {"entryFilterNames": "[]", "allowOverrideEntryFilters": "false", "ent
         ({"entryFilters": {"entryFilterNames": 7}}, set()),
         ({"entryFilters": "jms"}, set()),
         ({"replication_clusters": []}, set()),
+        ({"entryFilters": {"entryFilterNames": ",".join(f"f{at:05}" for at in range(90_000, -1, -1))}}, FIRST),
+        (
+            {"entryFilters": {"entryFilterNames": ",".join(["a" * (NAME_CHARACTERS + 1), *LONG])}},
+            LONG,
+        ),
     ],
 )
 def test_the_filters_that_a_policy_names(document: dict[str, object], names: set[str]) -> None:
