@@ -34,7 +34,7 @@ servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd, PostgreSQL) t
 	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, java_compiler, postgres_programs, pulsar_home; print(java(), java_compiler(), pulsar_home(), etcd_binary(), postgres_programs(), sep="\n")'
 
 .PHONY: releases
-releases: servers ## Assemble the other versions of Pulsar that tests run beside each other (4.2.4 and 5.0.0-M1; 700 MB)
+releases: servers ## Assemble the other versions of Pulsar that tests run beside each other (3.0.7, 4.2.4 and 5.0.0-M1; 900 MB)
 	@$(BIN)/python -c 'from deploy.lab.releases.assembled import home_of; from deploy.lab.releases.versions import RELEASES; print(*map(home_of, RELEASES), sep="\n")'
 
 .PHONY: browser

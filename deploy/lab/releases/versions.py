@@ -19,19 +19,31 @@ class PulsarRelease:
 
     Args:
         bom: Maven artifact that settles the versions of its dependencies; none where a whole distribution is released.
-        etcd: It can keep its metadata in etcd.
+        no_etcd: Why it cannot keep its metadata in etcd, in words that follow "Pulsar VERSION"; empty: it can.
         bookie_port: A standalone process takes the port of its bookie; otherwise its bookie has a free port and an id.
     """
 
     bom: str | None = None
-    etcd: bool = True
+    no_etcd: str = ""
     bookie_port: bool = True
+
+    @property
+    def etcd(self) -> bool:
+        """Whether it can keep its metadata in etcd."""
+        return not self.no_etcd
 
 
 RELEASES: Final[Mapping[str, PulsarRelease]] = {
+    "3.0.7": PulsarRelease(
+        bom="pulsar", no_etcd="cannot reach etcd by the jars that were released: one names classes that none has"
+    ),
     PULSAR_VERSION: PulsarRelease(),
     "4.2.4": PulsarRelease(bom="pulsar"),
-    "5.0.0-M1": PulsarRelease(bom="pulsar-dependencies", etcd=False, bookie_port=False),
+    "5.0.0-M1": PulsarRelease(
+        bom="pulsar-dependencies",
+        no_etcd="has no metadata store in etcd any more (PIP-462)",
+        bookie_port=False,
+    ),
 }
 
 
@@ -48,6 +60,6 @@ def release(version: str, *, etcd: bool = False) -> PulsarRelease:
     found = RELEASES.get(version)
     if found is None:
         raise VersionRefused(f"the lab has no Pulsar {version!r}; it has {', '.join(RELEASES)}")
-    if etcd and not found.etcd:
-        raise VersionRefused(f"Pulsar {version} has no metadata store in etcd any more (PIP-462): take ZooKeeper")
+    if etcd and found.no_etcd:
+        raise VersionRefused(f"Pulsar {version} {found.no_etcd}: take ZooKeeper")
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from deploy.lab.releases import assembled
 from deploy.lab.releases.versions import RELEASES, VersionRefused, release
 from deploy.lab.software import PULSAR_VERSION, SoftwareMissing
 
-NEW = "5.0.0-M1"
+OLD, NEW = "3.0.7", "5.0.0-M1"
 
 LISTING = """
 The following files have been resolved:
@@ -151,11 +152,19 @@ def test_a_cluster_of_before_versions_has_the_distributions(tmp_path: Path) -> N
     assert PulsarCluster(tmp_path).settings.version == PULSAR_VERSION
 
 
+@pytest.mark.parametrize("version", [OLD, NEW])
 @pytest.mark.parametrize("kind", [ClusterSettings, BrokersSettings])
-def test_what_a_version_cannot_serve_is_refused(kind: type[ClusterSettings | BrokersSettings]) -> None:
-    with pytest.raises(VersionRefused, match=r"no metadata store in etcd any more .*: take ZooKeeper"):
-        kind(name="east", version=NEW, store=StoreKind.ETCD)
-    with pytest.raises(VersionRefused, match=r"no Pulsar '5.0.1'; it has 4.0.8, 4.2.4, 5.0.0-M1"):
+def test_a_store_that_a_version_cannot_use_is_refused_with_the_reason(
+    kind: type[ClusterSettings | BrokersSettings], version: str
+) -> None:
+    why = re.escape(RELEASES[version].no_etcd)
+    with pytest.raises(VersionRefused, match=rf"^Pulsar {version} {why}: take ZooKeeper$"):
+        kind(name="east", version=version, store=StoreKind.ETCD)
+
+
+@pytest.mark.parametrize("kind", [ClusterSettings, BrokersSettings])
+def test_a_version_that_the_lab_has_not_is_refused(kind: type[ClusterSettings | BrokersSettings]) -> None:
+    with pytest.raises(VersionRefused, match=r"no Pulsar '5.0.1'; it has 3.0.7, 4.0.8, 4.2.4, 5.0.0-M1"):
         kind(name="east", version="5.0.1")
     for version in RELEASES:
         assert kind(name="east", version=version).version == version
