@@ -18,12 +18,13 @@ from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion
 from deploy.lab.releases.versions import RELEASES
-from syncer.conflict.fields.table import VERSIONS
+from deploy.lab.software import PULSAR_VERSION
 from syncer.waiting import wait_until
 from tests.versions.edits_both_ways import MixedPair, knows
 from tests.versions.namespace_edits import CALLS
 
-NEWER: Final = tuple(name for name, call in CALLS.items() if call.since != VERSIONS[0])
+NEWER: Final = tuple(name for name, call in CALLS.items() if not knows(PULSAR_VERSION, call))
+"""Fields that brokers of the version that the edits begin with drop."""
 TTL: Final = "message_ttl_in_seconds"
 _TOGETHER: Final = ("is_allow_auto_update_schema", "is_allow_auto_update_schema_with_replicator")
 """5.0 sets both by one call."""
