@@ -1,7 +1,9 @@
-"""Edits of namespaces by the admin REST API of brokers: one call for each field of a namespace's policies.
+"""Edits of namespaces: for each field of a namespace's policies the call of the brokers' admin REST API that sets it.
 
-Every edit of a number gives another value than that of the number before.
-Source: ``org.apache.pulsar.broker.admin.v2.Namespaces`` of Pulsar 4.0.8, 4.2.4 and 5.0.0-M1.
+Fields that no call of a version sets are written into the store, as a broker's own document has them.
+
+An edit of a number gives another value than that of the number before, but where a field has only one.
+Source: ``org.apache.pulsar.broker.admin.v2.Namespaces`` of Pulsar 3.0.7, 4.0.8, 4.2.4 and 5.0.0-M1, and their answers.
 """
 
 from __future__ import annotations
@@ -10,6 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from syncer.conflict.fields.table import parse_version
+
+HOME_CLUSTERS: Final = ("us-east", "us-west")
+SPARE_CLUSTERS: Final = ("spare-0", "spare-1")
+"""Declared beside the two that serve a namespace, for edits of its clusters: nobody runs them."""
+RESOURCE_GROUPS: Final = ("group-0", "group-1")
+
 
 @dataclass(frozen=True, slots=True)
 class FieldCall:
@@ -17,21 +26,42 @@ class FieldCall:
 
     Args:
         method: Of HTTP.
-        path: Below the namespace, with ``{n}`` where the number stands.
+        path: Below the namespace, with ``{n}`` where the number stands, ``{parity}`` where it stands modulo 2, and
+            ``{bundle}`` where the first of the namespace's bundles does.
         body: The body by the edit's number.
-        since: The first version whose brokers have it.
+        since: The first version whose brokers are known to have it.
+        until: The first version whose brokers set another field by it; empty: there is none.
         removed_by: Method of the call on the same path that removes the field again; empty: there is none.
     """
 
     method: str
     path: str
     body: Callable[[int], Any] = lambda _: None
-    since: str = "4.0.8"
+    since: str = "3.0.7"
+    until: str = ""
     removed_by: str = ""
+
+    def is_in(self, version: str) -> bool:
+        """Tell if brokers of a version set the field by it.
+
+        Args:
+            version: As Pulsar counts them.
+        """
+        own, since, until = (parse_version(text) for text in (version, self.since, self.until))
+        return own is not None and since is not None and own >= since and (until is None or own < until)
 
 
 def _switch(number: int) -> bool:
     return number % 2 == 0
+
+
+def _offloading(number: int) -> dict[str, Any]:
+    return {
+        "managedLedgerOffloadDriver": "filesystem",
+        "fileSystemURI": f"file:///offloaded/{number}",
+        "managedLedgerOffloadThresholdInBytes": 1_000_000 + number,
+        "managedLedgerOffloadReadThreads": 3,
+    }
 
 
 def _rate(number: int) -> dict[str, int]:
@@ -60,6 +90,7 @@ CALLS: Final[Mapping[str, FieldCall]] = {
             "bookkeeperWriteQuorum": 1,
             "bookkeeperAckQuorum": 1,
             "managedLedgerMaxMarkDeleteRate": 1.0 + n,
+            "managedLedgerStorageClassName": "bookkeeper",
         },
     ),
     "topicDispatchRate": FieldCall("POST", "dispatchRate", _rate),
@@ -109,7 +140,9 @@ CALLS: Final[Mapping[str, FieldCall]] = {
     "max_subscriptions_per_topic": FieldCall("POST", "maxSubscriptionsPerTopic", lambda n: 10 + n),
     "max_topics_per_namespace": FieldCall("POST", "maxTopicsPerNamespace", lambda n: 10 + n),
     "compaction_threshold": FieldCall("PUT", "compactionThreshold", lambda n: 1_000_000 + n),
-    "offload_policies": FieldCall("PUT", "offloadThreshold", lambda n: 1_000_000 + n),
+    "offload_threshold": FieldCall("PUT", "offloadThreshold", lambda n: 1_000_000 + n, until="4.0.8"),
+    "offload_threshold_in_seconds": FieldCall("PUT", "offloadThresholdInSeconds", lambda n: 1_000 + n, until="4.0.8"),
+    "offload_deletion_lag_ms": FieldCall("PUT", "offloadDeletionLagMs", lambda n: 1_000 + n, until="4.0.8"),
     "schema_compatibility_strategy": FieldCall(
         "PUT", "schemaCompatibilityStrategy", lambda n: ("FORWARD", "BACKWARD")[n % 2]
     ),
@@ -123,7 +156,9 @@ CALLS: Final[Mapping[str, FieldCall]] = {
         "POST", "subscriptionTypesEnabled", lambda n: (["Shared"], ["Exclusive", "Failover"])[n % 2]
     ),
     "properties": FieldCall("PUT", "property/edited/{n}"),
-    "dispatcherPauseOnAckStatePersistentEnabled": FieldCall("POST", "dispatcherPauseOnAckStatePersistent"),
+    "dispatcherPauseOnAckStatePersistentEnabled": FieldCall(
+        "POST", "dispatcherPauseOnAckStatePersistent", since="4.0.8"
+    ),
     "auth_policies": FieldCall("POST", "permissions/role-{n}", lambda _: ["produce", "consume"]),
     "is_allow_auto_update_schema_with_replicator": FieldCall(
         "POST",
@@ -146,9 +181,36 @@ CALLS: Final[Mapping[str, FieldCall]] = {
         removed_by="DELETE",
     ),
 }
-"""By the field's name in the stored document.
+"""By the field's name in the stored document: those that need nothing else to be there."""
 
-What is left out is no setting of an operator's (``bundles``, ``deleted``, ``migrated``), needs other things to be there
-first (``resource_group_name``, ``entryFilters``), or would take a cluster out (``replication_clusters``,
-``allowed_clusters``).
+NEEDING_CALLS: Final[Mapping[str, FieldCall]] = {
+    "replication_clusters": FieldCall("POST", "replication", lambda n: [*HOME_CLUSTERS, *SPARE_CLUSTERS[: n % 2]]),
+    "allowed_clusters": FieldCall("POST", "allowedClusters", lambda n: [*HOME_CLUSTERS, *SPARE_CLUSTERS[: 1 + n % 2]]),
+    "resource_group_name": FieldCall("POST", "resourcegroup/group-{parity}"),
+    "clusterDispatchRate": FieldCall("POST", "dispatchRate", lambda n: _rate(5_000 + n)),
+}
+"""Likewise: those that need :data:`SPARE_CLUSTERS` or :data:`RESOURCE_GROUPS`, or that are set beside another one."""
+
+OWN_CALLS: Final[Mapping[str, FieldCall]] = {
+    "bundles": FieldCall("PUT", "{bundle}/split"),
+    "offload_policies": FieldCall("POST", "offloadPolicies", _offloading),
+}
+"""Likewise: those that each region has for itself."""
+
+ALL_CALLS: Final[Mapping[str, FieldCall]] = {**CALLS, **NEEDING_CALLS, **OWN_CALLS}
+
+STORED: Final[Mapping[str, Callable[[int], Any]]] = {
+    "deleted": _switch,
+    "migrated": _switch,
+    "entryFilters": lambda n: {"entryFilterNames": f"filter-{n}"},
+    "latency_stats_sample_rate": lambda n: {"us-east": 1 + n},
+    "offload_threshold": lambda n: 1_000_000 + n,
+    "offload_threshold_in_seconds": lambda n: 1_000 + n,
+    "offload_deletion_lag_ms": lambda n: 1_000 + n,
+}
+"""Values of the fields that no call sets, by the edit's number.
+
+``deleted`` is set on the way to a delete alone, ``migrated`` in the local policies, ``entryFilters`` only where a
+broker has the filters, and ``latency_stats_sample_rate`` by nobody; since 4.0 brokers set the thresholds of offloading
+inside ``offload_policies`` alone.
 """

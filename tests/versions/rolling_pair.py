@@ -20,10 +20,10 @@ from deploy.lab.region import LabRegion
 from deploy.lab.releases.versions import RELEASES
 from deploy.lab.software import PULSAR_VERSION
 from syncer.waiting import wait_until
-from tests.versions.edits_both_ways import MixedPair, knows
+from tests.versions.edits_both_ways import MixedPair
 from tests.versions.namespace_edits import CALLS
 
-NEWER: Final = tuple(name for name, call in CALLS.items() if not knows(PULSAR_VERSION, call))
+NEWER: Final = tuple(name for name, call in CALLS.items() if not call.is_in(PULSAR_VERSION) and not call.until)
 """Fields that brokers of the version that the edits begin with drop."""
 TTL: Final = "message_ttl_in_seconds"
 _TOGETHER: Final = ("is_allow_auto_update_schema", "is_allow_auto_update_schema_with_replicator")
@@ -174,11 +174,11 @@ class RollingPair(MixedPair):
         return all(self._broker(side, 0) is not None for side in (0, 1))
 
     def _field(self, broker: Broker, number: int) -> str:
-        newer = [name for name in NEWER if knows(broker.version, CALLS[name])]
+        newer = [name for name in NEWER if CALLS[name].is_in(broker.version)]
         if newer and number % _NEWER_EVERY >= _NEWER_EVERY - 2:  # one of each side's
             return newer[(number // _NEWER_EVERY + self._step) % len(newer)]
         called = list(CALLS)[(number + self._step) % len(CALLS)]
-        return called if knows(broker.version, CALLS[called]) else TTL
+        return called if CALLS[called].is_in(broker.version) else TTL
 
     def _arrived(self) -> bool:
         """Wait until both know the same; false where a side went away before, or the edits are to end."""
@@ -206,11 +206,11 @@ class RollingPair(MixedPair):
         self.outcome.edits[self.clusters[side].name] += 1
         self.tally.by_version[broker.version] = self.tally.by_version.get(broker.version, 0) + 1
         self.tally.newer += called in NEWER
-        unknown = [each for each in NEWER if not knows(broker.version, CALLS[each])]
+        unknown = [each for each in NEWER if not CALLS[each].is_in(broker.version)]
         self.tally.dropped += any(each in fields and each not in document for each in unknown)
 
     def _note(self, document: dict[str, Any], fields: dict[str, Any], called: str, broker: Broker) -> None:
         changed = [each for each in _TOGETHER if each in fields] if called in _TOGETHER else []
         for each in {called, *changed}:
-            if knows(broker.version, CALLS[each]):
+            if CALLS[each].is_in(broker.version):
                 fields[each] = document.get(each)
