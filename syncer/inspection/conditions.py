@@ -104,6 +104,7 @@ WEIGHTS: Final = {
     "projections-older": _advice("upgrade who cannot, or forget who is gone for good", _REGIONS),
     "broker-version-newer": _advice("upgrade this program"),
     "broker-version-older": _advice("upgrade that broker", "syncer status"),
+    "broker-fields-unknown": _advice("upgrade these brokers, or do without the fields", "syncer status"),
     "excluded-fields-differ": _advice("make the fields the same here and elsewhere", "syncer diff"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),

@@ -12,7 +12,7 @@ Places are names down nested objects. Arrays are values as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -205,6 +205,21 @@ def any_known(gone: Document, oldest: Tree, brokers: Tree) -> bool:
         elif any_known(node, below or _ALL_NEW, theirs):
             return True
     return False
+
+
+def unknown_places(part: Mapping[str, Any], known: Tree, above: str = "") -> Iterator[str]:
+    """Return the places of the fields that brokers do not know, as names joined by dots; not those below such a field.
+
+    Args:
+        part: Of a document.
+        known: The fields that they know.
+        above: Place of the part itself, with a dot behind it; empty: it is the top.
+    """
+    for name, node in part.items():
+        if name not in known and "*" not in known:
+            yield f"{above}{name}"
+        elif (below := known.get(name, known.get("*"))) is not None and isinstance(node, dict):
+            yield from unknown_places(node, below, f"{above}{name}.")
 
 
 def lacks(document: Mapping[str, Any], part: Mapping[str, Any]) -> bool:

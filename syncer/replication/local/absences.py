@@ -15,7 +15,7 @@ from typing import Final
 
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.deletes.collected import CollectionTold, DeletedBy
-from syncer.model import MetaPath, Millis, Revision
+from syncer.model import MetaPath, Millis, ResourceKind, Revision
 from syncer.replication.entry_filters import NamedFilters
 from syncer.replication.local.dirty import ReadCause
 
@@ -27,6 +27,9 @@ AT_ONCE_MS: Final = 200
 NOBODY: Final = BrokersTold()
 KEPT: Final = 10_000
 """Paths that wait, or were vouched for, at most; beyond these it is asked again."""
+PLACES_KEPT: Final = 64
+PLACE_CHARACTERS: Final = 120
+"""Bounds of what is remembered of dropped fields: their names may come from anywhere."""
 DELETES_KEPT: Final = 100_000
 """Deletes that wait at most; once the brokers have answered, all of the store is read for those beyond it."""
 
@@ -122,6 +125,30 @@ class CollectedDeletes:
 
 
 @dataclass(slots=True)
+class DroppedFields:
+    """The fields that the brokers here dropped and do not know, as far as paths were looked at in the latest pass.
+
+    Args:
+        paths: How many paths lack some in the store.
+        places: Kind and place of such fields: ``namespace persistence.managedLedgerStorageClassName``.
+    """
+
+    paths: int = 0
+    places: set[str] = field(default_factory=set)
+
+    def add(self, kind: ResourceKind, places: Iterable[str]) -> None:
+        """Count a path, if it lacks any.
+
+        Args:
+            kind: Of the path.
+            places: Of the fields that it lacks and the brokers do not know; names from anywhere.
+        """
+        found = [f"{kind} {place[:PLACE_CHARACTERS]}" for place in places]
+        self.paths += bool(found)
+        self.places.update(found[: PLACES_KEPT - len(self.places)])
+
+
+@dataclass(slots=True)
 class Absences:
     """What is known of the brokers, and what waits for that.
 
@@ -135,6 +162,7 @@ class Absences:
         changed: Other brokers are here than before: what they could not read has to be looked at again.
         incomplete_after: How far paths whose store lacks kept fields were looked at; ``None``: all were.
         incomplete_at: When that was begun last.
+        dropped: What was found by that.
         deletes: What is known of topics that brokers collect, and deletes that wait for that.
         filters: Entry filters that policies in the store name.
     """
@@ -148,6 +176,7 @@ class Absences:
     changed: bool = False
     incomplete_after: MetaPath | None = None
     incomplete_at: Millis = Millis(0)
+    dropped: DroppedFields = field(default_factory=DroppedFields)
     deletes: CollectedDeletes = field(default_factory=CollectedDeletes)
     filters: NamedFilters = field(default_factory=NamedFilters)
 

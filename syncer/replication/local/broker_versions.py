@@ -14,11 +14,13 @@ from typing import Final
 from syncer.admin import etcd_ending
 from syncer.admin.version_probe import BrokersTold
 from syncer.conflict.fields.brokers import Brokers
+from syncer.conflict.fields.kept import unknown_places
 from syncer.conflict.fields.table import VERSIONS, Edge, beyond
 from syncer.conflict.replica import Replica
 from syncer.model import MetaPath, Millis, Revision
+from syncer.paths import kind_at
 from syncer.replacing import replace
-from syncer.replication.local.absences import AGAIN_MS, AT_ONCE_MS, SOON_MS
+from syncer.replication.local.absences import AGAIN_MS, AT_ONCE_MS, SOON_MS, DroppedFields
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.part import OwnStore
 
@@ -26,7 +28,9 @@ UNTOLD: Final = "broker-versions-unknown"
 NEWER: Final = "broker-version-newer"
 OLDER: Final = "broker-version-older"
 _UNKNOWN: Final = "which fields it drops is not known, so no field that lacks in the store counts as removed"
+DROPPED: Final = "broker-fields-unknown"
 INCOMPLETE_PAGE: Final = 200
+PLACES_SHOWN: Final = 6
 
 
 def want(local: OwnStore, now: Millis) -> dict[MetaPath, Revision] | None:
@@ -99,7 +103,10 @@ def _tell(local: OwnStore) -> None:
 
 
 def mark_incomplete(local: OwnStore, now: Millis) -> None:
-    """Look again, page by page, at paths whose store lacks kept fields: what the brokers know now is written back."""
+    """Look again, page by page, at paths whose store lacks kept fields.
+
+    What the brokers know now is written back. What they do not know is told by a condition once all pages were seen.
+    """
     versions, brokers = local.versions, local.core.replica.settings.brokers
     if brokers is None or brokers.version is None or versions.unsettled or local.core.observing:
         return
@@ -107,8 +114,33 @@ def mark_incomplete(local: OwnStore, now: Millis) -> None:
         if 0 <= now - versions.incomplete_at < AGAIN_MS:
             return
         versions.incomplete_at, versions.incomplete_after = now, MetaPath("")
+        versions.dropped = DroppedFields()
     with local.core.state.transaction() as tx:
         page = tx.incomplete(INCOMPLETE_PAGE, versions.incomplete_after)
-    carried, owes = local.core.scope.contains, local.core.replica.owes
-    local.dirty.add([each.path for each in page if carried(each.path) and owes(each)], ReadCause.DUE)
-    versions.incomplete_after = page[-1].path if len(page) == INCOMPLETE_PAGE else None
+    page_end = page[-1].path if len(page) == INCOMPLETE_PAGE else None
+    page = [each for each in page if local.core.scope.contains(each.path)]
+    local.dirty.add([each.path for each in page if local.core.replica.owes(each)], ReadCause.DUE)
+    for each in page:
+        if each.kept is not None and each.stored_alive:
+            kind = kind_at(each.path)
+            versions.dropped.add(kind, unknown_places(each.kept.gone, brokers.known(kind)))
+    versions.incomplete_after = page_end
+    if page_end is None:
+        _tell_dropped(local, brokers)
+
+
+def _tell_dropped(local: OwnStore, brokers: Brokers) -> None:
+    """Say in the status which fields have no effect here, since the brokers do not know them."""
+    dropped = local.versions.dropped
+    local.telemetry.conditions.pop(DROPPED, None)
+    if not dropped.paths or brokers.beyond:  # which ones brokers beyond the table know nobody can say
+        return
+    places = sorted(dropped.places)
+    more = f", and {len(places) - PLACES_SHOWN} more" if len(places) > PLACES_SHOWN else ""
+    versions = ", ".join(local.versions.told.in_order)
+    paths = "1 path has" if dropped.paths == 1 else f"{dropped.paths} paths have"
+    local.telemetry.conditions[DROPPED] = (
+        f"not all brokers here ({versions}) know fields that {paths}: "
+        f"{', '.join(places[:PLACES_SHOWN])}{more}; they are not in the store, so they have no effect in this region; "
+        "they are kept, and published with each change"
+    )

@@ -21,6 +21,7 @@ from syncer.conflict.fields.kept import (
     joined_parts,
     lacks,
     newer_part,
+    unknown_places,
     without,
 )
 from syncer.conflict.fields.table import Tree, derived_always, derived_fields, parse_version
@@ -282,6 +283,22 @@ def test_a_document_lacks_a_field_that_is_not_there_at_all(document: Document, p
     assert bool(without(part, document)) is lacking
 
 
+@pytest.mark.parametrize(
+    ("part", "known", "places"),
+    [
+        ({}, OLD, []),
+        ({"name": {"x": 1}, "box": {"a": 1}, "rates": {"c": {"msg": 1}}}, OLD, []),
+        ({"extra": {"x": 1}, "foreign": 2}, OLD, ["extra", "foreign"]),
+        ({"box": {"a": 1, "b": 2}, "bare": {"new": 1}}, OLD, ["box.b", "bare.new"]),
+        ({"rates": {"c": {"msg": 1, "byte": 2}, "d": 3}}, OLD, ["rates.c.byte"]),
+        ({"rates": {"c": {"byte": 2}}, "flags": {"f": {"on": 1}}}, MIDDLE, ["flags"]),
+        ({"box": [1], "scale": {"max": 2}}, MIDDLE, ["scale.max"]),
+    ],
+)
+def test_the_places_of_fields_that_are_not_known(part: Document, known: Tree, places: list[str]) -> None:
+    assert list(unknown_places(part, known)) == places
+
+
 def test_joined_parts_have_the_fields_of_both_and_the_values_of_the_left_one() -> None:
     left, right = {"a": 1, "b": {"x": 1}, "c": {"y": 1}}, {"a": 2, "b": {"x": 2, "z": 3}, "c": [], "d": 4}
     assert joined_parts(left, right) == {"a": 1, "b": {"x": 1, "z": 3}, "c": {"y": 1}, "d": 4}
@@ -380,6 +397,20 @@ def test_who_drops_what_he_does_not_know_has_dropped_nothing(document: Document,
     assert found.document == document
     assert not found.removes
     assert found.added == (left != document)
+
+
+@given(document=documents, version=versions)
+def test_the_places_that_a_version_does_not_know_are_all_that_it_drops(document: Document, version: Tree) -> None:
+    left = copy.deepcopy(document)
+    places = list(unknown_places(document, version))
+    assert len(places) == len(set(places))
+    for place in places:
+        *above, name = place.split(".")
+        holder = left
+        for each in above:
+            holder = holder[each]
+        del holder[name]
+    assert left == dropped_by(document, version)
 
 
 @given(document=documents, version=versions, believes=st.booleans(), data=st.data())

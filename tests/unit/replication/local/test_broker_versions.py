@@ -19,7 +19,8 @@ from syncer.conflict.settings import Settings
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind, Revision, Stamp, Version
 from syncer.replication.local import absences, broker_versions
 from syncer.replication.local.absences import AGAIN_MS, SOON_MS, Absences
-from syncer.replication.local.broker_versions import NEWER, OLDER, UNTOLD
+from syncer.replication.local.broker_versions import DROPPED as DROPPED_FIELDS
+from syncer.replication.local.broker_versions import NEWER, OLDER, PLACES_SHOWN, UNTOLD
 from syncer.replication.local.dirty import ReadCause
 from tests.support.driven_region import T0, DrivenRegion
 from tests.support.parts import parts_of
@@ -440,6 +441,81 @@ def test_an_observer_writes_nothing_back(region: VersionedRegion, monkeypatch: p
     region.edit(DROPPED)
     assert region.register.intent is None
     assert json.loads(region.entries[PATH].value) == DROPPED
+
+
+# -- what is told of it
+
+
+def drop_everywhere(region: VersionedRegion, gone: dict[str, Any], count: int = 5) -> None:
+    """Have so many paths whose store lacks these fields."""
+    region.settled("4.2.4")
+    paths = [MetaPath(f"{PATH}{number}") for number in range(count)]
+    digest = PROJECTIONS[ResourceKind.NAMESPACE].digest(json.dumps(WHOLE).encode())
+    known = Version(stamp=Stamp(T0, HERE), by=region.settings.by, seen={region.settings.by: T0}, digest=digest)
+    for path in paths:
+        region.put(path, DROPPED)
+    with region.state.transaction() as tx:
+        tx.save(
+            [
+                Register(path=path, known=known, own=T0, kept=KeptFields({}, gone)).sit(
+                    known, region.entries[path].revision
+                )
+                for path in paths
+            ]
+        )
+
+
+def look_at_all(region: VersionedRegion) -> None:
+    """Look at all paths whose store lacks fields, a minute later."""
+    region.now += AGAIN_MS
+    broker_versions.mark_incomplete(region.local, Millis(region.now))
+    while region.local.versions.incomplete_after is not None:
+        assert DROPPED_FIELDS not in region.conditions, "told before all was seen"
+        broker_versions.mark_incomplete(region.local, Millis(region.now))
+
+
+def test_fields_that_the_brokers_drop_are_told_with_their_versions_until_they_know_them(
+    region: VersionedRegion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_versions, "INCOMPLETE_PAGE", 2)
+    drop_everywhere(region, OF_5)
+    look_at_all(region)
+    said = region.conditions[DROPPED_FIELDS]
+    assert said.startswith(f"not all brokers here (4.2.4) know fields that 5 paths have: namespace {PROOF}, ")
+    assert f"namespace {SCALING}; they are not in the store" in said
+    region.settled("5.0.0-M1")
+    region.now += AGAIN_MS
+    for _ in range(3):
+        broker_versions.mark_incomplete(region.local, Millis(region.now))
+    assert DROPPED_FIELDS not in region.conditions, "what the brokers know is written back, and no reason to come"
+
+
+def test_a_field_in_an_object_that_the_brokers_know_is_told_by_its_place(region: VersionedRegion) -> None:
+    region.settled("3.0.7")
+    drop_everywhere(region, {"persistence": {"managedLedgerStorageClassName": "bookkeeper"}, "migrated": {}}, 1)
+    region.settled("3.0.7")
+    look_at_all(region)
+    assert (
+        "(3.0.7) know fields that 1 path has: namespace migrated, namespace persistence.managed"
+        in (region.conditions[DROPPED_FIELDS])
+    )
+
+
+def test_what_is_told_of_dropped_fields_is_bounded(region: VersionedRegion) -> None:
+    drop_everywhere(region, {f"{number:03}" + "n" * 100_000: 1 for number in range(1_000)}, 2)
+    look_at_all(region)
+    said = region.conditions[DROPPED_FIELDS]
+    assert f", and {absences.PLACES_KEPT - PLACES_SHOWN} more; " in said
+    assert len(said) < 2_000
+    assert len(region.local.versions.dropped.places) == absences.PLACES_KEPT
+
+
+def test_of_brokers_beyond_the_table_no_field_is_said_to_be_unknown(region: VersionedRegion) -> None:
+    drop_everywhere(region, OF_5)
+    region.settled("5.9.0")
+    look_at_all(region)
+    assert NEWER in region.conditions
+    assert DROPPED_FIELDS not in region.conditions
 
 
 # -- memory
