@@ -17,7 +17,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -205,11 +205,14 @@ class MixedPair:
         """What a side's brokers run."""
         return self.clusters[side].settings.version
 
-    def lost(self) -> list[str]:
+    def lost(self, among: Collection[tuple[str, str]] | None = None) -> list[str]:
         """Settings that are not as they were made, in words.
 
         That is: not in the store of a side whose brokers know them, not kept by a side whose brokers do not, or, of
         what each region has for itself, not as that region's brokers left it.
+
+        Args:
+            among: Namespaces and fields that are looked at alone; ``None``: all of them.
         """
         lost = []
         for side, region in enumerate(self.regions):
@@ -218,6 +221,8 @@ class MixedPair:
             for name, fields in self.expected.items():
                 document, kept = (_PROJECTION.project(each.get(_path(name), b"{}")) for each in (entries, whole))
                 for called, value in fields.items():
+                    if among is not None and (name, called) not in among:
+                        continue
                     wanted, found = ({called: each} for each in (value, document.get(called)))
                     if known_part(wanted, known) != known_part(found, known):
                         lost.append(_differs(f"{region.name}: {called} of {name}", document.get(called), value))

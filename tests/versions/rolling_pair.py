@@ -64,6 +64,8 @@ class RollingPair(MixedPair):
         self._count = namespaces
         self._leaving: set[str] = set()
         self._away: set[str] = set()
+        self._recent: set[tuple[str, str]] = set()
+        """Namespaces and fields that were edited since all had arrived."""
         self._step = self._turn = 0
         self._rounds = 0
         self._stopping = threading.Event()
@@ -181,13 +183,20 @@ class RollingPair(MixedPair):
         return called if CALLS[called].is_in(broker.version) else TTL
 
     def _arrived(self) -> bool:
-        """Wait until both know the same; false where a side went away before, or the edits are to end."""
+        """Wait until what was edited has arrived; false where a side went away before, or the edits are to end."""
 
         def over() -> bool:
             return self._stopping.is_set() or not self._whole()
 
-        wait_until(lambda: over() or self._equal(), f"equal: step {self._step}")
-        return not over()
+        wait_until(
+            lambda: over() or (self._equal() and not self.lost(self._recent)),
+            f"equal: step {self._step}",
+            shown=lambda: self.lost(self._recent),
+        )
+        if over():
+            return False
+        self._recent.clear()
+        return True
 
     def _edit_by(self, side: int, broker: Broker, name: str, called: str) -> None:
         call, fields = CALLS[called], self.expected[name]
@@ -203,6 +212,7 @@ class RollingPair(MixedPair):
             return
         document = self.stored(side, name)
         self._note(document, fields, called, broker)
+        self._recent.add((name, called))
         self.outcome.edits[self.clusters[side].name] += 1
         self.tally.by_version[broker.version] = self.tally.by_version.get(broker.version, 0) + 1
         self.tally.newer += called in NEWER
