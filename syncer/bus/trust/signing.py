@@ -199,14 +199,15 @@ class Keyring:
             )
 
     def check_native(self, region: Region) -> None:
-        """Refuse a message of Pulsar's own synchronizer, which cannot sign, of a region that is not named for that.
+        """Refuse a record of Pulsar's own synchronizer, which cannot sign, of a region that is not named for that.
 
         Raises:
             SignatureInvalid: The configuration does not name the region.
         """
         if not self.accepts_unsigned and region not in self._native:
             raise SignatureInvalid(
-                f"the message is not signed, and 'signing.native_regions' does not name region {region!r}",
+                "the message is a broker's own record, which is not signed, and 'signing.native_regions' "
+                f"does not name region {region!r}",
                 hint="Name the region there if it runs Pulsar's own synchronizer, then 'syncer quarantine retry'.",
             )
 
@@ -251,6 +252,8 @@ def unseal(
     if is_ours(properties) or SIGNATURE in properties or PROOF in properties:
         speaker = keyring.check(payload, properties)
         message = decode(payload, properties, max_bytes=max_bytes)
+        if not is_ours(properties):
+            _check_record(message, keyring, speaker)
         if speaker is not None:
             _check_name(message, speaker)
         return Unsealed(message, speaker)
@@ -260,9 +263,24 @@ def unseal(
         if keyring.believes_natives:
             raise
         raise SignatureInvalid(f"the message is not signed, and cannot be understood: {exc.message}") from exc
-    if isinstance(message, MetadataChangeEvent):
-        keyring.check_native(message.stamp.region)
+    _check_record(message, keyring, None)
     return Unsealed(message)
+
+
+def _check_record(message: Message, keyring: Keyring, speaker: Speaker | None) -> None:
+    """Refuse a broker's own record of a region that is not named for that, or that another region has signed.
+
+    A signature proves nothing of it: no broker signs, and no daemon publishes such a record.
+    """
+    if not isinstance(message, MetadataChangeEvent):
+        return
+    region = message.stamp.region
+    keyring.check_native(region)
+    if speaker is not None and speaker.region != region:
+        raise SpeakerInvalid(
+            f"the message is a record of a broker of region {region!r}, and is signed with key {speaker.key_id} of "
+            f"region {speaker.region!r}"
+        )
 
 
 def _check_name(message: Message, speaker: Speaker) -> None:

@@ -222,6 +222,18 @@ def test_native_regions_are_believed_where_they_are_named() -> None:
     assert "does not fit" in refused(Outgoing(message, {PROOF: SEALED.properties[PROOF]}), named).message
 
 
+def test_a_signature_lets_no_record_of_a_broker_pass_that_would_not_pass_without() -> None:
+    record = Outgoing(native(source_cluster="us-west"), {})
+    by_east, by_west = ring(EAST, BOTH).sign(record), ring(WEST, BOTH).sign(record)
+    unnamed, named = ring(EAST, BOTH, required=True), ring(EAST, BOTH, required=True, native=[WEST])
+    for signed in (by_east, by_west, ring(EAST, BOTH, group=["ours"]).sign(record)):
+        assert "does not name region 'us-west'" in refused(signed, unnamed).message
+    assert isinstance(refused(by_east, named), SpeakerInvalid)
+    assert unseal(by_west.payload, by_west.properties, named).message == unsealed(record.payload, {}, named)
+    group = keyring("ours")
+    assert "does not name region 'us-west'" in refused(group.sign(record), group).message
+
+
 # -- public halves
 
 
