@@ -89,14 +89,25 @@ def allow(methods: str) -> str:
     return ", ".join(sorted(own | {"OPTIONS"} | ({"HEAD"} if "GET" in own else set())))
 
 
+NUL: Final = "\0"
+"""No name of the product has it, and PostgreSQL stores no text with it."""
+
+
 def check_query(request: Request) -> None:
     """Refuse parameters that the route does not have, and those that are given twice, unless it takes several.
 
-    A filter that is misspelt, and passed by, would show more than was asked for.
+    A filter that is misspelt, and passed by, would show more than was asked for. A NUL is refused in every parameter,
+    of the path too.
 
     Raises:
         RequestInvalid: There are such; it names them.
     """
+    texts = (
+        *map(str, request.path_params.values()),
+        *(text for pair in request.query_params.multi_items() for text in pair),
+    )
+    if any(NUL in text for text in texts):
+        raise RequestInvalid("a parameter holds a NUL", hint="Leave %00 out: no name has it.")
     given = Counter(name for name, _ in request.query_params.multi_items())
     route = request.scope.get("route")
     if not given or not isinstance(route, APIRoute):

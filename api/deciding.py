@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
 from fastapi import Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from api.connections import allow_time
+from api.conventions import NUL
 from api.documents import FINDING, document
 from api.inside import RegionInside
 from api.problems import PROBLEM, respond
@@ -66,6 +67,28 @@ class Because(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str = Field(min_length=1, max_length=2_000, description="Why; kept in the audit trail.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_nul(cls, body: object) -> object:
+        """Refuse a NUL in any text: no name has it, and PostgreSQL stores no text with it."""
+        if _holds_nul(body):
+            raise ValueError("a text holds a NUL")
+        return body
+
+
+def _holds_nul(body: object) -> bool:
+    """Return whether a text of a JSON document has a NUL, however deep the document is."""
+    waiting = [body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += (*each, *each.values())
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, str) and NUL in each:
+            return True
+    return False
 
 
 Reason = Annotated[str, Query(min_length=1, max_length=2_000, description="Why; kept in the audit trail.")]

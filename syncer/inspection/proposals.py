@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from syncer.bus.wire.fields import is_name
 from syncer.conflict.shown import HOLDS
 from syncer.documents.words import counted, stamped, with_times
 from syncer.errors import NotFound, PreconditionFailed
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from syncer.state.views.region import Views
 
 LEAVE: Final = "The third choice is to leave it: it goes on waiting, and everything else goes on without it."
+
+_SHOWN: Final = 50
+"""Characters of a name that an error shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,8 +286,27 @@ def leaving(region: str, *, force: bool) -> DecisionProposal:
     return DecisionProposal(target=region, words=(words,), requests=(request,))
 
 
+def _checked_name(region: str) -> str:
+    """Return what names a region or a database.
+
+    Raises:
+        PreconditionFailed: No region and no database can have this name: every member would refuse the request.
+    """
+    if not is_name(region):
+        raise PreconditionFailed(
+            f"{region[:_SHOWN]!a} can be the name of no region and of no database",
+            hint="See 'syncer regions list', or GET /api/v1/regions, for the names that there are.",
+        )
+    return region
+
+
 def forgetting_region(region: str, *, force: bool) -> DecisionProposal:
-    """Wait no longer for a region."""
+    """Wait no longer for a region.
+
+    Raises:
+        PreconditionFailed: No region and no database can have this name.
+    """
+    _checked_name(region)
     words = (
         f"Nobody would wait for {region} any more, and its database would be refused for ever: what only it holds "
         "would be lost to the group. It could come back as a new member, with a new sidecar database under another "
@@ -294,7 +317,12 @@ def forgetting_region(region: str, *, force: bool) -> DecisionProposal:
 
 
 def admitting(region: str) -> DecisionProposal:
-    """Take a region for one of the group, whoever refuses it."""
+    """Take a region for one of the group, whoever refuses it.
+
+    Raises:
+        PreconditionFailed: No region and no database can have this name.
+    """
+    _checked_name(region)
     words = (
         f"{region} would be waited for again, and what it sends be taken. Deletes that were forgotten while it was "
         "refused might come back with it."
@@ -309,10 +337,12 @@ def rebuilding(without: Sequence[str], *, alone: bool) -> DecisionProposal:
     Raises:
         PreconditionFailed: A name cannot be that of a region.
     """
+    if any("," in name or not is_name(name) for name in without):
+        raise PreconditionFailed(
+            "a region id has no comma and no control sign, and is not empty", hint="Give --without once for each."
+        )
     names = ", ".join(without) if not alone else "any peer"
     lost = f"only {names} {'know' if len(without) > 1 and not alone else 'knows'}" if not alone else "peers alone know"
-    if any("," in name or not name for name in without):
-        raise PreconditionFailed("a region id has no comma and is not empty", hint="Give --without once for each.")
     words = (
         f"What {lost} would not be waited for: a value here that differs from it would not be "
         "recognised as older, and a delete that only they know might be undone. No value would be lost."

@@ -117,3 +117,32 @@ def test_a_refusal_stays_short(region: Region) -> None:
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/openapi.json"])
 def test_probes_are_asked_with_whatever_a_scraper_adds(path: str, region: Region) -> None:
     assert region.get(f"{path}?_=1&_=2&target=x").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROUTES if "{" in row.template or row.body is not None],
+    ids=lambda row: f"{row.method} {row.template}",
+)
+def test_a_nul_is_refused_wherever_it_stands(row: RouteRow, region: Region, views: Views) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+    if "{" in row.template:
+        head, _, rest = row.template.partition("{")
+        asked.append((f"{head}a%00b{rest.partition('}')[2].replace('{number}', '1')}", {"json": row.body}))
+    if row.body is not None:
+        asked += [(row.example, {"json": {**row.body, **odd}}) for odd in ({"reason": "a\0b"}, {"a\0": 1})]
+        asked.append((row.example, {"content": b'{"reason":' + b"[" * 900 + b"]" * 900 + b"}"}))
+    for path, body in asked:
+        answer = region.ask(row.asked, path, headers={"Content-Type": "application/json"}, **body)
+        assert 400 <= answer.status_code < 500, (path, answer.text)
+    assert views.operations(10) == []
+
+
+@pytest.mark.parametrize("action", ["forget", "forget-by-force", "admit"])
+@pytest.mark.parametrize("name", ["%1b%5b2J", "%E2%80%AE", "x" * 600])
+def test_what_can_name_no_region_is_not_asked_for(action: str, name: str, region: Region, views: Views) -> None:
+    answer = region.ask("POST", f"{API}/regions/{name}/{action}", json={"reason": "TICKET-7"})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition-failed"), answer.text
+    answer = region.ask("POST", f"{API}/rebuild", json={"reason": "TICKET-7", "without": ["there", "a\x1b"]})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition-failed"), answer.text
+    assert views.operations(10) == []
