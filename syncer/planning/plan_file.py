@@ -21,6 +21,8 @@ from syncer.plan.operations import Operation, Plan, planned
 from syncer.planning.whole_file import whole
 
 WROTE: Final = "Name a file that 'syncer diff --save' wrote, or an apply or a restore as its undo."
+MAX_FILE_BYTES: Final = 2 << 30
+"""Of a plan: one of a million paths with values of usual size has half of it."""
 FORMAT: Final = "pulsar-syncer-plan"
 FORMAT_VERSION: Final = 1
 FORMAT_VERSION_WITH_ORIGIN: Final = 2
@@ -178,8 +180,7 @@ def read(path: Path, *, region: Region | None = None) -> Plan:
         PreconditionFailed: The file cannot be read.
     """
     try:
-        with local_files.opened(path) as file:
-            text = file.read()
+        text = local_files.read(path, MAX_FILE_BYTES)
     except OSError as exc:
         raise PreconditionFailed(f"{path} cannot be read: {exc.strerror}", hint=WROTE) from exc
     plan = from_text(text, str(path))
