@@ -111,7 +111,7 @@ soak: servers ## The same for as long as wished, with a report: make soak HOURS=
 	@$(BIN)/python -m tests.faults $(SOAK) $(if $(SEED),--seed $(SEED)) --report soak-out
 
 .PHONY: hostile
-hostile: setup ## Attack a group of three regions in every way that is known, three minutes (LONG=1: on real servers too)
+hostile: setup ## Attack a group of three regions in every way that is known, four minutes (LONG=1: on real servers too)
 	@$(BIN)/python -m tests.hostile $(if $(LONG),--long)
 
 .PHONY: fmt

@@ -1,8 +1,12 @@
-"""Command line: ``python -m tests.hostile [--only TEXT] [--every N] [--long]``; exit status 1 when anything fails."""
+"""Command line: ``python -m tests.hostile [--only TEXT] [--every N] [--table FILE] [--long]``.
+
+The exit status is 1 when anything fails. A run of all attacks ends with the table of entries.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -20,6 +24,8 @@ from deploy.lab.pulsar import ClusterSettings, PulsarCluster, bring_up
 from syncer.log import configure
 from tests.hostile.attack import Attack, Who
 from tests.hostile.attacks import ATTACKS
+from tests.hostile.cells.columns import Column
+from tests.hostile.cells.table import document, filled, lines
 from tests.hostile.ground import Files, Topic
 from tests.hostile.playing import Play, Stage
 from tests.hostile.report import Played, last_line
@@ -41,10 +47,14 @@ Makers = Mapping[str, Collection[Who]]
 def in_turn(attacks: Sequence[Attack]) -> Makers:
     """By whom each attack is made in the short form: one of those who are believed, in turn.
 
-    A stranger without the group's key is refused alike whatever it says; it makes every twelfth.
+    A stranger without the group's key is refused alike whatever it says; it makes every twelfth. What fills a cell of
+    the column ``forged`` is made by everybody who forges.
     """
     found: dict[str, Collection[Who]] = {}
     for number, attack in enumerate(attacks):
+        if any(cell.column is Column.FORGED for cell in attack.fills):
+            found[attack.name] = attack.who
+            continue
         believed: list[Who] = [each for each in attack.who if each is not Who.STRANGER]
         turn = believed[number % len(believed)]
         refused = Who.STRANGER in attack.who and number % 12 == 0
@@ -134,6 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=16, help="of every choice")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep stores, databases and logs here")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the table of entries there, as JSON")
     parser.add_argument("--list", action="store_true", help="only list them")
     options = parser.parse_args(arguments)
     texts = options.only or [""]
@@ -153,6 +164,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         played = play_forms(attacks, makers, folder, options.seed, long=options.long)
+    table = filled(ATTACKS, played)
+    if options.table is not None:
+        options.table.write_text(json.dumps(document(table), indent=2) + "\n", encoding="utf-8")
+    if len(attacks) == len(ATTACKS) and not options.who:
+        print(*lines(table), sep="\n")
     print(last_line(played))
     return 0 if played and not any(each.failure for each in played) else 1
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tests.hostile.cells.columns import Cells
+
 if TYPE_CHECKING:
     from tests.hostile.scene import Scene
 
@@ -67,6 +69,7 @@ class Attack:
         remains: What it achieves all the same, for the threat model; empty: nothing but a line in the status.
         renews: A region may begin with a new database, once, or the attack starts a daemon anew.
         apart: It is played in a group of its own: it leaves more behind than one that stays may have.
+        fills: The cells of the table of entries that it fills.
     """
 
     name: str
@@ -79,3 +82,4 @@ class Attack:
     remains: str = ""
     renews: bool = False
     apart: bool = False
+    fills: Cells = frozenset()

@@ -47,13 +47,20 @@ class Attacker:
     async def __aexit__(self, *_: object) -> None:
         await self._bus.close()
 
-    async def say(self, messages: Iterable[Said | Outgoing]) -> None:
-        """Publish, in order."""
+    async def say(self, messages: Iterable[Said | Outgoing], keep: list[Outgoing] | None = None) -> None:
+        """Publish, in order.
+
+        Args:
+            messages: What to say.
+            keep: Takes the messages as they were published.
+        """
         waiting: list[Outgoing] = []
         size = 0
         for message in messages:
             plain = message if isinstance(message, Outgoing) else encode(message)
             waiting.append(self._signers[self.said % len(self._signers)].sign(plain))
+            if keep is not None:
+                keep.append(waiting[-1])
             self.said += 1
             self.foreign += not self._speaks_for_itself(plain)
             size += message_bytes(plain)
@@ -61,6 +68,11 @@ class Attacker:
                 await self._bus.publish(waiting)
                 waiting, size = [], 0
         await self._bus.publish(waiting)
+
+    async def repeat(self, messages: Sequence[Outgoing]) -> None:
+        """Publish messages as they were published before, with the signatures that they have, in order."""
+        for first in range(0, len(messages), BATCH):
+            await self._bus.publish(messages[first : first + BATCH])
 
     def _speaks_for_itself(self, message: Outgoing) -> bool:
         """Whether a member may say it: in its own name, or as what it tells of another one's changes."""

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import orjson
+
 from deploy.lab.postgres import PostgresServer
 from deploy.lab.pulsar import PulsarCluster
 from syncer.admin.client import AdminClient, AdminSettings
+from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
@@ -52,6 +55,10 @@ class Ground(Protocol):
 
     def scrawl(self, properties: bytes, payload: bytes) -> None:
         """Publish a message whose properties are no text."""
+        ...
+
+    def said(self) -> list[Outgoing]:
+        """Return what still stands on the bus, in order, as it was published; empty where a test cannot read it."""
         ...
 
 
@@ -94,6 +101,22 @@ class Files:
         """Into the file, beside the program."""
         scrawl(self.bus_file, ORIGIN, payload, properties)
 
+    def said(self) -> list[Outgoing]:
+        """Read the file; a message whose properties are no text is left out."""
+        with closing(sqlite3.connect(self.bus_file, timeout=PATIENCE.total_seconds())) as db:
+            rows = db.execute("SELECT payload, properties FROM message ORDER BY id").fetchall()
+        return [Outgoing(payload, found) for payload, text in rows if (found := _properties(bytes(text))) is not None]
+
+
+def _properties(text: bytes) -> dict[str, str] | None:
+    """Return a message's properties; ``None`` where somebody has written what is none."""
+    try:
+        found = orjson.loads(text)
+    except ValueError:
+        return None
+    whole = isinstance(found, dict) and all(isinstance(each, str) for each in found.values())
+    return found if whole else None
+
 
 @dataclass(slots=True)
 class Topic:
@@ -129,6 +152,10 @@ class Topic:
     def scrawl(self, properties: bytes, payload: bytes) -> None:
         """The client has no way to send properties that are none: some that are no text stand for them."""
         scrawl_on_topic(self.cluster.service_url, self.topic, payload, **{f"p{len(properties)}": properties})
+
+    def said(self) -> list[Outgoing]:
+        """Return nothing: a subscription of the attacker's own would keep all messages of the topic."""
+        return []
 
     def _settings(self, region: str) -> dict[str, Any]:
         return {

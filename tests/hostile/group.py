@@ -121,12 +121,14 @@ class Group:
         ground: What they stand on.
         tables: Of each region's configuration, beside the usual ones.
         seed: Of every choice.
+        tokens: Of the HTTP surface, by the name of who has it.
     """
 
     folder: Path
     ground: Ground
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seed: int = 0
+    tokens: Mapping[str, str] = field(default_factory=dict)
     members: dict[str, Member] = field(init=False)
     honest: dict[MetaPath, list[bytes]] = field(default_factory=dict)
     unsettled: set[MetaPath] = field(default_factory=set)

@@ -17,11 +17,13 @@ from tests.hostile.ground import Files, Ground
 from tests.hostile.group import BUS_FILE, NAMES, Group
 from tests.hostile.report import Played, happened
 from tests.hostile.scene import OWN, Scene
+from tests.hostile.surface import tokens_in
 from tests.support import region_keys
 from tests.support.group_keys import keyring, signing
 
 OURS: Final = "ours"
 THEIRS: Final = "theirs"
+RIGHTS: Final = "tokens.json"
 ANSWER_S: Final = "300"
 """How long a command waits for the daemon's answer."""
 
@@ -82,6 +84,7 @@ class Stage:
         return Played(
             attack=play.attack,
             who=", ".join(filter(None, (play.who, self.title))),
+            maker=play.who,
             failure=failure,
             happened=words,
             seconds=time.monotonic() - began,
@@ -115,7 +118,10 @@ class Stage:
         folder = self.folder / f"{self.groups}"
         self.folder.mkdir(parents=True, exist_ok=True)
         ground = self.ground(folder / BUS_FILE)
-        self.group = group = Group(folder, ground, tables_of(self.who, self.folder), self.seed + self.groups)
+        tables = tables_of(self.who, self.folder)
+        self.group = group = Group(folder, ground, tables, self.seed + self.groups)
+        if Who.NEIGHBOUR in self.who:
+            group.tokens = tokens_in(self.folder / RIGHTS)
         await group.start()
         return group
 
@@ -146,6 +152,8 @@ def tables_of(who: Sequence[Who], folder: Path) -> dict[str, dict[str, Any]]:
     tables: dict[str, Any] = {}
     if Who.ANYBODY not in who:
         tables["signing"] = signing(folder, OURS)
+    if Who.NEIGHBOUR in who:
+        tables["api"] = {"tokens": str(folder / RIGHTS)}
     if Who.OPERATOR in who:
         tables["scope"] = {"clusters": True}
     return dict.fromkeys(NAMES, tables)

@@ -11,10 +11,16 @@ from tests.hostile.checks import Standing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """One attack by one attacker, and how it ended."""
+    """One attack by one attacker, and how it ended.
+
+    Args:
+        who: Who made it, and on what.
+        maker: Who made it.
+    """
 
     attack: Attack
     who: str
+    maker: str = ""
     failure: str
     happened: str
     seconds: float

@@ -11,15 +11,17 @@ from syncer.access.roles import AccessRole
 from syncer.access.tokens import ID_BYTES, SECRET_BYTES
 
 
-def made(file: Path, name: str, *, role: AccessRole = AccessRole.READ, expires: datetime | None = None) -> str:
-    """Make a token that may see no values."""
+def made(
+    file: Path, name: str, *, role: AccessRole = AccessRole.READ, values: bool = False, expires: datetime | None = None
+) -> str:
+    """Make a token; it may see no values unless told so."""
     with token_file.changing(file) as change:
         rights, new = tokens.made(
             change.rights,
             os.urandom(ID_BYTES + SECRET_BYTES),
             name=name,
             role=role,
-            values=False,
+            values=values,
             expires=expires,
             now=datetime.now(UTC),
         )

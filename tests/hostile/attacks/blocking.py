@@ -10,6 +10,7 @@ from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, Millis, Region, Stamp, TieOrder
 from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
+from tests.hostile.cells.columns import lie
 from tests.hostile.operating import forgetting_goes_on, rebuild_with_a_liar
 from tests.hostile.saying import (
     YEAR_2200_MS,
@@ -33,6 +34,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="another projection",
         topic=Topic.BLOCKING,
         what="One heartbeat of a region that nobody has, which projects tenants in another way.",
+        fills=lie("heartbeat projections"),
         does=lambda s: s.say(s.beat(projections={"tenant": "tenant/99", "namespace": "namespace/99"})),
         who=EVERYBODY,
     ),
@@ -40,6 +42,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="another tie order",
         topic=Topic.BLOCKING,
         what="One heartbeat of a region that nobody has, which breaks ties the other way.",
+        fills=lie("heartbeat tie_order"),
         does=lambda s: s.say(s.beat(tie_order=TieOrder.NATIVE)),
         who=EVERYBODY,
     ),
@@ -47,12 +50,14 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="another scope",
         topic=Topic.BLOCKING,
         what="One heartbeat of a region that nobody has, which carries other paths.",
+        fills=lie("heartbeat scope"),
         does=lambda s: s.say(s.beat(scope="nothing")),
     ),
     Attack(
         name="rules that take hours to match",
         topic=Topic.BLOCKING,
         what="One heartbeat with 40 rules whose wildcards share letters in many ways; then a tenant of 401 letters.",
+        fills=lie("heartbeat rules"),
         does=tell_rules_of_many_ways,
         who=EVERYBODY,
     ),
@@ -79,6 +84,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="roots that never become equal",
         topic=Topic.BLOCKING,
         what="Heartbeats of an invented region with another root each time, in west's name too.",
+        fills=lie("heartbeat tree", "heartbeat root", "heartbeat alive"),
         does=lambda s: s.say_all(
             beat
             for number in range(10)
@@ -93,6 +99,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="lies in listings",
         topic=Topic.BLOCKING,
         what="Steps of comparisons that list what nobody has, in an invented name and in west's.",
+        fills=lie("message TreeMessage"),
         does=lambda s: s.say_all(
             tree(s, step, body, region=region)
             for region in (s.name, "west")
@@ -140,6 +147,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="answers that nobody has asked for",
         topic=Topic.BLOCKING,
         what="Pages of listings for east, of an invented region and in west's name.",
+        fills=lie("message StatePage"),
         does=lambda s: s.say(told(s, s.name, "0" * 32), told(s, "west", "0" * 32), told(s, "west", s.database("east"))),
     ),
     Attack(
@@ -164,6 +172,7 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         name="gaps that nobody can fill",
         topic=Topic.BLOCKING,
         what="A heartbeat in west's name says to have given out 2^50 numbers.",
+        fills=lie("heartbeat last_sequence"),
         does=lambda s: s.say(s.as_west(last_sequence=1 << 50, generation=s.west.identity.generation)),
         who=EVERYBODY,
     ),

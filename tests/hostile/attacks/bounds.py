@@ -6,6 +6,7 @@ from typing import Final
 
 from syncer.model import Counter, Millis
 from tests.hostile.attack import BELIEVED, Attack, Topic
+from tests.hostile.cells.columns import cost, lie
 from tests.hostile.saying import (
     YEAR_2200_MS,
     YEAR_9999_MS,
@@ -20,6 +21,7 @@ BOUNDS: Final[tuple[Attack, ...]] = (
         name="a vector of 5 MB",
         topic=Topic.VECTORS,
         what="A change whose vector has so many counters that no successor of it can be sent.",
+        fills=cost("message MetadataChangeEvent"),
         does=lambda s: s.say(
             replace_seen(
                 change := s.change(path=s.victim, sequence=1),
@@ -45,6 +47,7 @@ BOUNDS: Final[tuple[Attack, ...]] = (
         name="a vector of everybody",
         topic=Topic.VECTORS,
         what="A delete says to have seen everything that the other regions have done, and a minute more.",
+        fills=lie("message MetadataChangeEvent"),
         does=lambda s: s.say(
             replace_seen(
                 change := s.change(path=s.victim, value=None, sequence=1, time_ms=s.now + 1_000),
@@ -80,6 +83,7 @@ BOUNDS: Final[tuple[Attack, ...]] = (
         name="a clock of another century",
         topic=Topic.CLOCKS,
         what="Heartbeats in west's name, and in an invented one, that were sent in 1970 and in 9999.",
+        fills=lie("heartbeat sent_at_ms"),
         does=lambda s: s.say(
             s.beat(sent_at_ms=Millis(2_000_000_000)),
             s.beat(sent_at_ms=Millis(YEAR_9999_MS)),
@@ -124,6 +128,7 @@ BOUNDS: Final[tuple[Attack, ...]] = (
         name="values that no store takes",
         topic=Topic.ROOM,
         what="12 changes with values of 4.9 MB.",
+        fills=cost("message MetadataChangeEvent"),
         does=lambda s: s.say_all(
             s.change(number, tenant("x" * (4_900_000 + number)), sequence=number) for number in range(1, 13)
         ),
@@ -148,6 +153,7 @@ BOUNDS: Final[tuple[Attack, ...]] = (
         name="who has lost a database",
         topic=Topic.ROOM,
         what="Questions of 200 invented regions for everything that east knows.",
+        fills=lie("message StateRequest"),
         does=lambda s: s.say_all(asked(s, f"{s.name}-{number}") for number in range(200)),
     ),
 )

@@ -9,6 +9,7 @@ from syncer.bus.contract import Outgoing
 from syncer.bus.wire.messages import ControlAction
 from syncer.model import Millis, Region
 from tests.hostile.attack import BELIEVED, Attack, Topic
+from tests.hostile.cells.columns import lie
 from tests.hostile.operating import shows_no_sign_that_acts
 from tests.hostile.saying import (
     BIDI,
@@ -167,6 +168,7 @@ ENDING: Final[tuple[Attack, ...]] = (
         name="records of a broker that say nonsense",
         topic=Topic.ENDING,
         what="Records as brokers send them: no path, no cluster, no type, a time before all years, a NUL.",
+        fills=lie("message native"),
         does=lambda s: s.say(
             native(s, "/admin/policies/x", None),
             native(s, "/admin/policies/x\0", "mars"),
@@ -211,6 +213,7 @@ ENDING: Final[tuple[Attack, ...]] = (
         name="everything told again",
         topic=Topic.ASKING,
         what="A request to tell every delete from number 2^53 - 1 on, and paths that nobody knows.",
+        fills=lie("message Control retell"),
         does=lambda s: s.say(
             s.control(ControlAction.RETELL, target="east", number=(1 << 53) - 1),
             s.control(ControlAction.REQUEST, *(s.path(number) for number in range(500)), target="east"),

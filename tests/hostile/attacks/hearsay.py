@@ -6,6 +6,7 @@ from typing import Final
 
 from syncer.bus.wire.messages import ControlAction
 from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
+from tests.hostile.cells.columns import lie
 from tests.hostile.operating import (
     last_request,
 )
@@ -15,6 +16,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a living region is said to be refused",
         topic=Topic.HEARSAY,
         what="A heartbeat says that east's database is refused.",
+        fills=lie("heartbeat refused"),
         does=lambda s: s.say(s.beat(refused=(("east", s.database("east")),))),
         who=EVERYBODY,
     ),
@@ -22,6 +24,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a living region is said to be forgotten",
         topic=Topic.HEARSAY,
         what="A request to all to forget east's database, and west's.",
+        fills=lie("message Control forget"),
         does=lambda s: s.say(
             s.control(ControlAction.FORGET, "east", s.database("east")),
             s.control(ControlAction.FORGET, "west", s.database("west")),
@@ -46,6 +49,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a living region is said to have left",
         topic=Topic.HEARSAY,
         what="A heartbeat in west's name, by west's own database, says that it has left.",
+        fills=lie("heartbeat mode"),
         does=lambda s: s.say(s.as_west(mode="left")),
         who=EVERYBODY,
     ),
@@ -60,6 +64,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a generation near the last one, told of another",
         topic=Topic.HEARSAY,
         what="A heartbeat says that east had generation 10^12 - 1 by another database.",
+        fills=lie("heartbeat generations"),
         does=lambda s: s.say(s.beat(generations={"east": (10**12 - 1, "x")})),
         who=EVERYBODY,
     ),
@@ -67,6 +72,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a generation near the last one, in the name of another",
         topic=Topic.HEARSAY,
         what="A heartbeat in west's name, by an invented database, of generation 10^12 - 1.",
+        fills=lie("heartbeat generation"),
         does=lambda s: s.say(s.beat(region="west", generation=10**12 - 1)),
         who=EVERYBODY,
     ),
@@ -74,6 +80,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a number that was never given out",
         topic=Topic.HEARSAY,
         what="A heartbeat says to have 2^50 changes of east's database: as if that were an old copy.",
+        fills=lie("heartbeat reached"),
         does=lambda s: s.say(s.beat(reached={s.database("east"): 1 << 50})),
         sees=lambda s: s.told("database-doubted"),
         apart=True,
@@ -151,6 +158,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a request after which no other one counts",
         topic=Topic.ASKING,
         what="A pause in west's name with the last number that there is.",
+        fills=lie("message Control pause"),
         does=last_request,
         who=BELIEVED,
         remains="Requests of west's to all may not be obeyed any more: pause and resume each region on its own.",
@@ -159,6 +167,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="everything is said to be consumed",
         topic=Topic.HEARSAY,
         what="A heartbeat in west's name says that it has consumed 2^50 changes of everybody, and lacks nothing.",
+        fills=lie("heartbeat consumed", "heartbeat unfolded", "heartbeat watermark"),
         does=lambda s: s.say(
             s.as_west(consumed={s.database(name): 1 << 50 for name in ("east", "north")}, unfolded=0, watermark=s.now)
         ),
@@ -168,6 +177,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a region speaks by two databases in turns",
         topic=Topic.HEARSAY,
         what="Heartbeats in west's name by two invented databases in turns.",
+        fills=lie("heartbeat sender"),
         does=lambda s: s.say_all(s.beat(region="west", sender=f"{s.number:031x}{number % 2}") for number in range(20)),
         who=EVERYBODY,
     ),
@@ -187,6 +197,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="another one's name",
         topic=Topic.NAMES,
         what="Changes, a delete and a heartbeat in west's name, by an invented database.",
+        fills=lie("heartbeat region"),
         does=lambda s: s.say(
             s.change(region="west", sequence=1),
             s.change(value=None, path=s.victim, region="west", sequence=2),
