@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from operator import attrgetter
@@ -15,9 +16,9 @@ from tests.hostile.attack import BELIEVED, EVERYBODY, SPEAKERS, Attack, Topic, W
 from tests.hostile.beats import SIZES, false_facts, sized
 from tests.hostile.cells.columns import cost, forged, lie, replay
 from tests.hostile.cells.rows import FIELDS, MESSAGES
-from tests.hostile.saying import asked, lying_listing, native, told, tree
+from tests.hostile.saying import asked, lying_listing, make, native, told, tree
 from tests.hostile.scene import Scene
-from tests.shell.region import tenant
+from tests.shell.region import path_of, tenant
 
 PATHS: Final = 1_000
 REQUESTS: Final = 20
@@ -105,6 +106,23 @@ def _false(scene: Scene, *names: str) -> Iterator[Said]:
             yield scene.as_west(**facts[name])
 
 
+async def _among_clusters(scene: Scene, *names: str) -> None:
+    """Say heartbeats with these fields false; a tenant and a namespace that name clusters have to be everywhere."""
+    await scene.say_all(_false(scene, *names))
+    clusters = ["east", "north", "west"]
+    name = f"clusters-{scene.number}"
+    await make(scene, path_of(name), tenant("acme", allowedClusters=clusters))
+    await make(scene, f"{path_of(name)}/one", json.dumps({"replication_clusters": clusters}).encode())
+
+
+async def _by_other_names(scene: Scene) -> None:
+    """Say that clusters have other names; then the operator of each region says that nobody waits for who said so."""
+    await _among_clusters(scene, "clusters", "names", "renaming")
+    if scene.believed:
+        for member in scene.group:
+            await member.command("regions", "forget", scene.name, "--force", "--yes", "--timeout", "60")
+
+
 def _fields(*names: str) -> tuple[str, ...]:
     return tuple(f"heartbeat {name}" for name in names)
 
@@ -155,7 +173,7 @@ BY_FIELDS: Final[tuple[Attack, ...]] = (
         name="fields that are said to be a region's own",
         topic=Topic.BLOCKING,
         what="Heartbeats say that every region may set roles and clusters for itself, in an own name and in west's.",
-        does=lambda s: s.say_all(_false(s, "excluded")),
+        does=lambda s: _among_clusters(s, "excluded"),
         who=EVERYBODY,
         fills=lie(*_fields("excluded")),
     ),
@@ -163,7 +181,8 @@ BY_FIELDS: Final[tuple[Attack, ...]] = (
         name="clusters by other names",
         topic=Topic.BLOCKING,
         what="Heartbeats say that east is called west and west east, in an own name and in west's.",
-        does=lambda s: s.say_all(_false(s, "clusters", "names", "renaming")),
+        does=_by_other_names,
+        remains="Without peers.expected, changes that name clusters wait until every region has forgotten who says so.",
         who=EVERYBODY,
         fills=lie(*_fields("clusters", "names", "renaming")),
     ),
