@@ -38,6 +38,7 @@ from syncer.config.tables import (
 )
 from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
+from syncer.conflict.changeover import ABLE_TO_CARRY, NEWEST
 from syncer.conflict.cluster_names.telling import RegionNames
 from syncer.conflict.deletes.collected import CollectedTopics
 from syncer.conflict.fields.brokers import Brokers
@@ -48,6 +49,7 @@ from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.naming.cluster_names import ClusterNames
 from syncer.naming.mapped_store import mapped
 from syncer.repair.preconditions import Terms
+from syncer.replacing import replace
 from syncer.stores.contract import MetadataStore
 
 ClusterName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[-=:.\w]+$")]
@@ -331,6 +333,7 @@ class Config(Section):
             limits=self.core_limits,
             bus_paths=self.bus_paths,
             excluded=self.scope.exclusions().at,
+            projections=replace(NEWEST, able=ABLE_TO_CARRY) if self.scope.carry_offload else NEWEST,
             collected_topics=self._collected_topics,
             brokers=None if self.store.kind == "sqlite" and self.admin is None else Brokers(),
         )

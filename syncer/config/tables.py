@@ -160,6 +160,11 @@ class ScopeConfig(Section):
         description="What becomes of deletes of partitioned topics while brokers of this region delete declarations of "
         "topics that nobody uses: 'hold' until a person decides, or 'carry' to all regions. Needs [admin].",
     )
+    carry_offload: bool = Field(
+        default=False,
+        description="Carry the thresholds, lags, sizes and numbers of threads of policies of offloading, once every "
+        "region is set to. Driver, bucket, region, endpoint and keys are each region's own all the same.",
+    )
     exclude: tuple[ExcludeConfig, ...] = Field(
         default=(),
         description="Fields that are this region's own: changes of them are neither published nor written here.",

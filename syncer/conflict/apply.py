@@ -19,6 +19,7 @@ from syncer.conflict.observing import flips_of, settled
 from syncer.conflict.projection import Document, canonical, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
+from syncer.conflict.withholding import shares_more
 from syncer.errors import InvariantBroken
 from syncer.model import Millis, Stamp, Version
 from syncer.paths import kind_at, scaffold
@@ -76,6 +77,8 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     if register.settles:
         met = joined(known, register.stored_seen)  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
+    if shares_more(register, entry, settings.projections):
+        return Outcome(register, (), Need.READ)
     path, kind = register.path, kind_at(register.path)
     held = entry.value if entry is not None and entry.value else None
     present = parse(held) if held is not None else None
@@ -148,7 +151,7 @@ def _keeping_loser(settings: Settings, register: Register, held: bytes | None) -
     stored = register.stored
     if stored is None or stored.digest is None or held is None:
         return ()
-    value = settings.projections.carried(kind_at(register.path), held)
+    value = settings.projections.shown(kind_at(register.path), held)
     return (FillConflict(path=register.path, digest=stored.digest, value=value),)
 
 

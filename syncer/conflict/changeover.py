@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict
-from syncer.conflict.projection import FORMER, FORMERS, PROJECTIONS, Projection
+from syncer.conflict.projection import CARRYING, FORMER, FORMERS, PROJECTIONS, Projection
 from syncer.conflict.register import Register
 from syncer.errors import StateForeign, ValueInvalid
 from syncer.model import Digest, MetaPath, ResourceKind, Version
@@ -35,18 +35,26 @@ A backslash may write any of them otherwise.
 """
 
 
-def _all_of(kind: ResourceKind) -> tuple[Projection, ...]:
-    """The projections of a kind that this program can work by, the newest first."""
-    return (PROJECTIONS[kind], *FORMERS.get(kind, ()))
+def all_of(kind: ResourceKind) -> tuple[Projection, ...]:
+    """Return the projections of a kind that this program can work by; each tells apart whatever one before it does."""
+    carrying = (CARRYING[kind],) if kind in CARRYING else ()
+    return (PROJECTIONS[kind], *carrying, *FORMERS.get(kind, ()))
 
 
 def able_ids(kind: ResourceKind) -> tuple[str, ...]:
-    """Ids of the projections that this program can work by, the newest first."""
-    return tuple(each.id for each in _all_of(kind))
+    """Ids of the projections that every region of this program can work by, the newest first."""
+    return tuple(each.id for each in all_of(kind) if not each.shared)
+
+
+def preferred_ids(kind: ResourceKind) -> tuple[str, ...]:
+    """Ids of all projections of a kind, those first by which a group works where all of its members can."""
+    return tuple(each.id for each in sorted(all_of(kind), key=lambda each: not each.shared))
 
 
 ABLE: Final = frozenset(each for kind in FORMER for each in able_ids(kind))
-"""Those of all kinds that have several."""
+"""Those of all kinds that have several, but for those that carry policies of offloading."""
+ABLE_TO_CARRY: Final = ABLE | {each.id for each in CARRYING.values()}
+"""Those of a region that is set to carry policies of offloading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,8 @@ class ProjectionsInUse:
             by_kind[kind] = _by_id(kind, after if goes_over else before)
             if goes_over:
                 former[kind] = _by_id(kind, before)
+            if by_kind[kind].shared and by_kind[kind].id not in self.able:  # the region is set otherwise since
+                by_kind[kind], former[kind] = PROJECTIONS[kind], by_kind[kind]
         return ProjectionsInUse(by_kind, former, self.able)
 
     def towards(self, ids: Mapping[ResourceKind, str]) -> ProjectionsInUse:
@@ -97,6 +107,12 @@ class ProjectionsInUse:
         changed = {kind: _by_id(kind, wanted) for kind, wanted in ids.items() if self.by_kind[kind].id != wanted}
         former = {kind: self.by_kind[kind] for kind in changed}
         return ProjectionsInUse({**self.by_kind, **changed}, former, self.able)
+
+    def giving_up(self, kinds: Iterable[ResourceKind]) -> ProjectionsInUse:
+        """The same, going back to the newest of kinds that were about to carry more; see :meth:`withholds_yet`."""
+        kept = dict.fromkeys(kinds)
+        by_kind = {**self.by_kind, **{kind: PROJECTIONS[kind] for kind in kept}}
+        return ProjectionsInUse(by_kind, {**self.former, **{kind: self.by_kind[kind] for kind in kept}}, self.able)
 
     @property
     def arrived(self) -> ProjectionsInUse:
@@ -109,14 +125,32 @@ class ProjectionsInUse:
         While a kind goes over the former one is among them, either way. All others tell more apart: by one that tells
         less, two values that differ by the one in use can have one digest, and one would pass for the other.
         """
-        known, former = _all_of(kind), self.former.get(kind)
+        known, former = all_of(kind), self.former.get(kind)
         in_use = [each.id for each in known].index(self.by_kind[kind].id)
         older = known[in_use + 1 :]
-        return older if former is None or former in older else (former, *older)
+        return older if former is None or former in older or self.withholds_yet(kind) else (former, *older)
+
+    @property
+    def shares(self) -> bool:
+        """Whether a part of the policies of offloading leaves this region."""
+        return any(each.shared and not self.withholds_yet(kind) for kind, each in self.by_kind.items())
+
+    def withholds_yet(self, kind: ResourceKind) -> bool:
+        """Whether a region is about to carry more of its values, and none of that leaves before all members do."""
+        former = self.former.get(kind)
+        return former is not None and former.id == PROJECTIONS[kind].id and bool(self.by_kind[kind].shared)
 
     def carried(self, kind: ResourceKind, value: bytes) -> bytes:
-        """Return the part of a stored value that may leave its store, by the projection in use."""
+        """Return the part of a value that the group may have, by the projection in use."""
         return self.by_kind[kind].carried(value)
+
+    def shown(self, kind: ResourceKind, value: bytes) -> bytes:
+        """Return the part of a stored value that may leave its store now; see :meth:`withholds_yet`."""
+        return self.store_side(kind).carried(value)
+
+    def store_side(self, kind: ResourceKind) -> Projection:
+        """Return the projection by which values of the own store are read, and leave it."""
+        return PROJECTIONS[kind] if self.withholds_yet(kind) else self.by_kind[kind]
 
     def concerns(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path may be made anew."""
@@ -125,6 +159,8 @@ class ProjectionsInUse:
 
 
 NEWEST: Final = ProjectionsInUse()
+MOST: Final = ProjectionsInUse({**PROJECTIONS, **CARRYING}, able=ABLE_TO_CARRY)
+"""Those by which the most of a value may leave its store, while it holds no credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +189,7 @@ def ready(kind: ResourceKind, ours: ProjectionsInUse, members: Iterable[Works | 
     told = list(members)
     if None in told:
         return frozenset({ours.by_kind[kind].id})
-    able = ours.able & frozenset(able_ids(kind))
+    able = ours.able & frozenset(preferred_ids(kind))
     return able.intersection(*(each.able for each in told if each is not None))
 
 
@@ -170,17 +206,20 @@ def chosen(kind: ResourceKind, ours: ProjectionsInUse, members: Iterable[Works |
     """
     told, current = list(members), ours.by_kind[kind].id
     heard = [each for each in told if each is not None]
-    able = [each for each in able_ids(kind) if each in ours.able and all(each in one.able for one in heard)]
+    able = [each for each in preferred_ids(kind) if each in ours.able and all(each in one.able for one in heard)]
+    if current not in {each.id for each in all_of(kind)[:2]}:
+        able = [each for each in able if kind not in CARRYING or each != CARRYING[kind].id]
     if len(heard) == len(told):
         agreed = next((each for each in able if all(each in one.ready for one in heard)), None)
         if agreed is not None:
             return agreed
     in_use = {current, *(one.in_use for one in heard)}
-    return next((each for each in reversed(able) if each in in_use), current)
+    oldest = [each for each in reversed(able_ids(kind)) if each in able] + able
+    return next((each for each in oldest if each in in_use), current)
 
 
 def made_anew(
-    projections: ProjectionsInUse, register: Register, values: Iterable[bytes | None]
+    projections: ProjectionsInUse, register: Register, values: Iterable[bytes | None], *, stored: bool = False
 ) -> tuple[Register, tuple[Act, ...]]:
     """Make digests anew of which the values are at hand; a conflict that waits for one of these values gets it.
 
@@ -188,24 +227,26 @@ def made_anew(
         projections: Those in use.
         register: The path's register.
         values: Of the store, or of an event; what is known here is added.
+        stored: They are of the store.
     """
     acts: tuple[Act, ...] = ()
     kind, known = kind_at(register.path), register.known
     others = projections.others(kind)
     if not others:
         return register, acts
-    marks = _TELLING[kind]
-    for value in values if known is None else (known.value, *values):
+    marks, known_value = _TELLING[kind], None if known is None else known.value
+    here = projections.store_side(kind) if stored else projections.by_kind[kind]
+    for value in (known_value, *values):
         if value is None or not _tells(value, marks):
             continue
         try:
-            digest = projections.by_kind[kind].digest(value)
+            digest = (projections.by_kind[kind] if value is known_value else here).digest(value)
             former = [before for each in others if (before := each.digest(value)) != digest]
         except ValueInvalid:
             continue
         for before in dict.fromkeys(former):
             if register.stored_digest == before:
-                told = projections.carried(kind, value)
+                told = projections.shown(kind, value)
                 acts = (*acts, FillConflict(path=register.path, digest=before, value=told))
             register = _translated(register, before, digest)
     return _withholding(projections, kind, register), acts
@@ -245,7 +286,7 @@ def _version(version: Version, before: Digest, digest: Digest) -> Version:
 
 
 def _by_id(kind: ResourceKind, wanted: str) -> Projection:
-    for known in _all_of(kind):
+    for known in all_of(kind):
         if known.id == wanted:
             return known
     raise StateForeign(

@@ -175,13 +175,14 @@ def _shareable(projection: Projection, kept: KeptFields | None) -> KeptFields | 
     withheld = projection.withheld
     if kept is None or not withheld or withheld.isdisjoint((*kept.store, *kept.gone, *kept.owed, *kept.group)):
         return kept
-    return replace(
+    left = replace(
         kept,
-        store=laid_over(kept.store, withheld, {}),
-        gone=laid_over(kept.gone, withheld, {}),
-        owed=laid_over(kept.owed, withheld, {}),
-        group=laid_over(kept.group, withheld, {}),
+        store=projection.shareable(kept.store),
+        gone=projection.shareable(kept.gone),
+        owed=projection.shareable(kept.owed),
+        group=projection.shareable(kept.group),
     )
+    return kept if left == kept else left
 
 
 def without_withheld(register: Register) -> Register:
@@ -245,7 +246,7 @@ def kept_of(settings: Settings, kind: ResourceKind, document: Document | None) -
     """The kept fields of a whole document that is written to the store."""
     if settings.brokers is None or document is None or PROJECTIONS[kind].replicated is not None:
         return None  # what a kind with secrets does not carry stays in its store
-    part = laid_over(settings.brokers.newer(kind, document), settings.projections.by_kind[kind].withheld, {})
+    part = settings.projections.by_kind[kind].shareable(settings.brokers.newer(kind, document))
     return KeptFields(part) if part else None
 
 

@@ -36,7 +36,7 @@ def lost(register: Register, last: Entry | None, projections: ProjectionsInUse =
         return Outcome(register)
     acts: tuple[Act, ...] = ()
     if last is not None and last.revision == stands.revision:
-        value = projections.carried(kind_at(path), completes(register, last.value))
+        value = projections.shown(kind_at(path), completes(register, last.value))
         acts = (FillConflict(path=path, digest=stands.digest, value=value),)
         if known is not None and known.digest == stands.digest and known.value is None:
             known = replace(known, value=value)

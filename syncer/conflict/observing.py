@@ -31,10 +31,11 @@ from syncer.conflict.completing import (
 )
 from syncer.conflict.exclusion import excluding
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
+from syncer.conflict.projection import carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.settings import Settings
-from syncer.conflict.withholding import carried_entry, reprojected
+from syncer.conflict.withholding import carried_entry, reprojected, shares_more
 from syncer.errors import ValueInvalid
 from syncer.model import (
     Digest,
@@ -57,16 +58,19 @@ STAYS_HERE: Final = "the scope of this region does not let its changes of this p
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     raw, entry, stands = entry, carried_entry(register.path, entry, settings.projections), None
+    shares = shares_more(register, entry, settings.projections)
+    if shares:
+        register = _unread(register)
     if excluding.concerns(settings, register):
         stands = excluding.standing(settings, register, entry)
         register, entry = stands.register, stands.entry
         if stands.waits:
             return Outcome(register)
     if not settings.projections.concerns(register.path):
-        return _observe(settings, register, entry, moment, stands, raw, publishes=publishes)
+        return _observe(settings, register, entry, moment, stands, raw, publishes=publishes, shares=shares)
     undoubted = replace(moment, by_scan=True)  # what lacks and may have been removed is there as before
     meant = (*_stored_whole(register, raw), *_meant(settings, register, entry, undoubted))
-    register, acts = made_anew(settings.projections, register, meant)
+    register, acts = made_anew(settings.projections, register, meant, stored=True)
     outcome = _observe(settings, register, entry, moment, stands, raw, publishes=publishes)
     return replace(outcome, acts=(*acts, *outcome.acts))
 
@@ -80,6 +84,7 @@ def _observe(
     raw: Entry | None,
     *,
     publishes: bool,
+    shares: bool = False,
 ) -> Outcome:
     stored = register.stored
     owes = (register.kept is not None and register.kept.owed) or (publishes and register.unspoken)
@@ -106,15 +111,43 @@ def _observe(
     stands, completed = register.stored, read.entry
     acts: tuple[Act, ...] = ()
     if stands is not None and completed is not None and read.digest != stands.digest:
-        register, acts = made_anew(settings.projections, register, (*_stored_whole(register, raw), *read.values))
+        meant = (*_stored_whole(register, raw), *read.values)
+        register, acts = made_anew(settings.projections, register, meant, stored=True)
         stands = register.stored
-    if read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
+    shared = _shared(settings, register, read, moment) if shares and publishes else None
+    if shared is not None:
+        outcome = shared
+    elif read.stood is not None and stands is not None and completed is not None and read.stood[1] == stands.digest:
         value, digest = read.stood
         acts = (*acts, FillConflict(path=register.path, digest=digest, value=value))
         outcome = _completed(settings, register, stands, completed, read, moment, publishes=publishes)
     else:
         outcome = _judge(settings, register, read, moment, publishes=publishes, untold=untold)
     return replace(outcome, acts=(*acts, *outcome.acts)) if acts else outcome
+
+
+def _unread(register: Register) -> Register:
+    """The register without the revision of what is stored: the next read is looked at, whatever its revision."""
+    return register if register.stored is None else replace(register, stored=replace(register.stored, revision=None))
+
+
+def _shared(settings: Settings, register: Register, read: Understood, moment: Moment) -> Outcome | None:
+    """Publish a stored value with the part that is carried from now on; ``None``: it is another value, or known so.
+
+    It is stamped at the time after its own: so it wins over itself as it was, and over no change that somebody made. A
+    conflict that it has lost waits for it by the digest that it had until now.
+    """
+    entry, known, kind = read.entry, register.known, kind_at(register.path)
+    projection = settings.projections.by_kind[kind]
+    if (
+        entry is None
+        or (known is not None and known.digest == read.digest)
+        or (digest := projection.digest(before := carried(kind, entry.value))) != register.stored_digest
+    ):
+        return None
+    register = replace(register, kept=read.kept)
+    outcome = _local_change(settings, register, entry, read.digest, moment, completes=True)
+    return replace(outcome, acts=(FillConflict(path=register.path, digest=digest, value=before), *outcome.acts))
 
 
 def _stored_whole(register: Register, raw: Entry | None) -> tuple[bytes, ...]:
@@ -361,7 +394,7 @@ def event_of(
 ) -> MetadataChangeEvent:
     """An event of this region about the register's path; its sequence number is given by the outbox."""
     resource = resource_at(register.path)
-    value = settings.projections.carried(resource.kind, value) if value is not None else None
+    value = settings.projections.shown(resource.kind, value) if value is not None else None
     return MetadataChangeEvent(
         type=kind,
         resource=resource.kind,

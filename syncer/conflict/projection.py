@@ -17,13 +17,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import NoneType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import orjson
 
+from syncer.conflict.fields.offloading import FIELDS, own_part, shared_part
 from syncer.conflict.fields.own import LOCAL, REPLICATED
 from syncer.conflict.fields.table import derived_fields, written_defaults
 from syncer.conflict.fields.tolerance import finite, first_value, refuse_constant
+from syncer.conflict.fields.unordered import Places, places_of, sort_at
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, ResourceKind
 
@@ -31,9 +33,6 @@ Document = dict[str, Any]
 """A parsed JSON object."""
 
 DIGEST_BYTES: Final = 16
-
-_Places: TypeAlias = "tuple[tuple[str, _Places], ...]"
-"""Where arrays are whose order means nothing: names, and what lies below each; nothing below an array."""
 
 WITHHELD: Final = b"withheld: what cannot be read may hold a secret"
 """Stands for a value that cannot be read, of a kind that has secrets."""
@@ -58,14 +57,6 @@ _BIG_INTEGER: Final = b"0" * 19
 """So many digits in a row, made zeros: perhaps an integer beyond 64 bits. A tenth of a regular expression's cost."""
 
 
-def _tree(sets: Iterable[tuple[str, ...]]) -> _Places:
-    """Places by their names: what several begin with is gone through once. ``()``: an array is there."""
-    below: dict[str, list[tuple[str, ...]]] = {}
-    for place in sets:
-        below.setdefault(place[0], []).append(place[1:])
-    return tuple((name, _tree(each for each in rest if each)) for name, rest in below.items())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
     """How one kind of resource is compared and carried.
@@ -84,6 +75,7 @@ class Projection:
         withheld: Local fields that hold credentials. They leave the store in no form; a write keeps the target's own.
         bare: Fields that make no resource by themselves, where a document has withheld ones; ``None``: any document
             is a resource.
+        shared: The withheld fields of which a part is carried all the same: the policies of offloading.
     """
 
     id: str
@@ -96,14 +88,15 @@ class Projection:
     sets: tuple[tuple[str, ...], ...] = ()
     withheld: frozenset[str] = frozenset()
     bare: frozenset[str] | None = None
-    _places: _Places = field(init=False, repr=False, compare=False)
+    shared: frozenset[str] = frozenset()
+    _places: Places = field(init=False, repr=False, compare=False)
     _apart: frozenset[str] = field(init=False, repr=False, compare=False)
     _marks: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = tuple(f'"{name}"'.encode() for name in sorted(self.withheld))
         object.__setattr__(self, "_marks", (*names, *_HIDDEN) if names else ())
-        object.__setattr__(self, "_places", _tree(self.sets))  # the only way in a frozen class
+        object.__setattr__(self, "_places", places_of(self.sets))  # the only way in a frozen class
         object.__setattr__(self, "_apart", self.local | self.derived)
 
     def project(self, value: bytes) -> Document:
@@ -139,14 +132,44 @@ class Projection:
             own = self.own(target)
             own |= {name: target[name] for name in self.unset if name not in document and self._is_unset(target, name)}
         document = self._without_local(document)
-        document.update(sorted(own.items()))
+        document.update(sorted(self._beside(document, own).items()))
         return document
 
     def own(self, document: Document) -> Document:
         """The local fields of a stored document."""
         if self.replicated is not None:
             return {name: node for name, node in document.items() if name not in self.replicated}
-        return {name: document[name] for name in self.local if name in document}
+        return self._own_of(document, self.local)
+
+    def _own_of(self, document: Document, names: Iterable[str]) -> Document:
+        """The store's own part of fields with these names."""
+        found = {name: document[name] for name in names if name in document}
+        for name in self.shared & found.keys():
+            if (own := own_part(found[name])) is None:
+                del found[name]
+            else:
+                found[name] = own
+        return found
+
+    def _beside(self, document: Document, own: Document) -> Document:
+        """A store's own fields, with the shared parts that a document has of them."""
+        parts = {name: document[name] for name in self.shared & document.keys()}
+        return own | {
+            name: {**below, **part} if isinstance(below := own.get(name), dict) else part
+            for name, part in parts.items()
+        }
+
+    def shareable(self, document: Document) -> Document:
+        """Return a document without what is withheld; the very document where it has nothing of that."""
+        if self.withheld.isdisjoint(document):
+            return document
+        parts = {name: shared_part(document[name]) for name in self.shared & document.keys()}
+        found = {
+            name: parts.get(name, node)
+            for name, node in document.items()
+            if name not in self.withheld or parts.get(name)
+        }
+        return document if found == document else found
 
     def carried(self, value: bytes) -> bytes:
         """What of a stored value may leave its store: all of it, but where the kind has secrets.
@@ -175,7 +198,8 @@ class Projection:
         """Return the fields that stay where a remote delete arrives, of a kind that is no resource with those alone."""
         if self.bare is None or self.withheld.isdisjoint(document):
             return {}
-        return {name: node for name, node in document.items() if name in self.withheld or name in self.bare}
+        left = self._own_of(document, self.withheld)
+        return left | {name: document[name] for name in self.bare if name in document} if left else {}
 
     def with_own_withheld(self, value: bytes | None, target: bytes | None) -> bytes | None:
         """A value as it is to stand in a store: with the withheld fields that stand there, and no others.
@@ -198,9 +222,11 @@ class Projection:
         if value is None:
             left = self.left_alone(present)
             return stored(left) if left else None
-        own = {name: node for name, node in present.items() if name in self.withheld}
-        value = self.carried(value)
-        return stored({**parse(value), **own}) if own else value
+        own, value = self._own_of(present, self.withheld), self.carried(value)
+        if not own:
+            return value
+        document = parse(value)
+        return stored({**document, **self._beside(document, own)})
 
     def own_alone(self, value: bytes) -> bool:
         """Whether a stored value has nothing but withheld fields, and so is no resource of the group."""
@@ -210,7 +236,9 @@ class Projection:
             document = parse(value)
         except ValueInvalid:
             return False
-        return not self.withheld.isdisjoint(document) and not any(
+        if self.withheld.isdisjoint(document) or any(shared_part(document.get(name)) for name in self.shared):
+            return False
+        return not any(
             name not in self._apart and name not in self.bare and node not in (None, [], {})
             for name, node in document.items()
         )
@@ -230,7 +258,8 @@ class Projection:
             document = parse(value)
             if self.withheld.isdisjoint(document):
                 return value if is_plain(value) else stored(document)
-            return stored({name: node for name, node in document.items() if name not in self.withheld})
+            text = stored(self.shareable(document))
+            return value if text == value else text  # a field that is there twice is read once
         except ValueInvalid:
             plain = _UNICODE_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value)
             return WITHHELD if self.names_withheld(plain) else value
@@ -240,7 +269,7 @@ class Projection:
         for name in self.unset:
             if self._is_unset(document, name):
                 del document[name]
-        _sort_at(document, self._places)
+        sort_at(document, self._places)
         return document
 
     def _is_unset(self, document: Document, name: str) -> bool:
@@ -253,7 +282,10 @@ class Projection:
             return {name: node for name, node in document.items() if name in self.replicated}
         for name in self._apart:
             if name in document:
-                del document[name]
+                if name in self.shared and (part := shared_part(document[name])):
+                    document[name] = part
+                else:
+                    del document[name]
         return document
 
 
@@ -332,6 +364,15 @@ FORMER: Final[Mapping[ResourceKind, Projection]] = {
     ),
 }
 """The projections before, which a group works by until all of its members can work by the newest."""
+
+CARRYING: Final[Mapping[ResourceKind, Projection]] = {
+    kind: replace(PROJECTIONS[kind], id=f"{PROJECTIONS[kind].id}+offload", shared=frozenset({name}))
+    for kind, name in FIELDS.items()
+}
+"""Those that carry a part of the policies of offloading: a group works by them while all members are set to.
+
+Each tells apart whatever the newest one does, and is told apart by all before.
+"""
 
 FORMERS: Final[Mapping[ResourceKind, tuple[Projection, ...]]] = {
     ResourceKind.NAMESPACE: (
@@ -448,38 +489,3 @@ def _dump(document: object, *, sort: bool) -> bytes:
 def _parse_exactly(value: bytes) -> object:
     """Parse with integers of any size, and refuse what the other parser refuses."""
     return json.loads(value.decode(), parse_constant=refuse_constant, parse_float=finite)
-
-
-def _sort_at(node: Document, places: _Places) -> None:
-    for name, below in places:
-        if name != "*":
-            child = node.get(name)
-            if not below:
-                if isinstance(child, list):
-                    node[name] = _as_set(child)
-            elif isinstance(child, dict):
-                _sort_at(child, below)
-        elif below:
-            for child in node.values():
-                if isinstance(child, dict):
-                    _sort_at(child, below)
-        else:
-            for key, child in node.items():  # values are replaced, never keys
-                if isinstance(child, list) and (ordered := _as_set(child)) is not child:
-                    node[key] = ordered
-
-
-def _as_set(members: list[Any]) -> list[Any]:
-    """The texts of an array, each once and in order; an array of anything else as it is."""
-    if len(members) < 2:
-        return members
-    if len(members) == 2:  # most roles have so many rights, and millions of policies are read
-        one, other = members
-        if isinstance(one, str) and isinstance(other, str):
-            return members if one < other else [other, one] if other < one else [one]
-        return members
-    try:
-        "".join(members)  # the quickest way to tell whether all of them are texts
-    except TypeError:
-        return members
-    return sorted(set(members))

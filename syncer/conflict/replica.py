@@ -24,6 +24,7 @@ from syncer.conflict.observing import event_of, settled, stays_here
 from syncer.conflict.projection import parse
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.conflict.shown import check_look
+from syncer.conflict.withholding import shares_more
 from syncer.errors import PreconditionFailed
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Seen, Version
 from syncer.paths import kind_at
@@ -110,6 +111,10 @@ class Replica:
     def goes_over(self, path: MetaPath) -> bool:
         """Whether the digest of what stands at a path is made anew by another projection once it is read."""
         return self.settings.projections.concerns(path)
+
+    def shares_more(self, register: Register, entry: Entry) -> bool:
+        """Whether a value that stands where it stood has a part that was withheld until now, and is carried."""
+        return shares_more(register, entry, self.settings.projections)
 
     def excludes_others(self, register: Register) -> bool:
         """Whether other fields are excluded at a path than when it was last read."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from syncer.conflict.acts import Act, FillConflict, Outcome
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
+from syncer.conflict.completing import completes
 from syncer.conflict.projection import OWN_ALONE, PROJECTIONS, WITHHELD, parse
 from syncer.conflict.register import Register
 from syncer.errors import ValueInvalid
@@ -91,9 +92,30 @@ def carried_entry(path: MetaPath, entry: Entry | None, projections: ProjectionsI
     resource = classify(path)
     if resource is None:
         return entry
-    projection = projections.by_kind[resource.kind]
+    projection = projections.store_side(resource.kind)
     value = OWN_ALONE if projection.own_alone(entry.value) else projection.carried(entry.value)
     return entry if value is entry.value else replace(entry, value=value)
+
+
+def shares_more(register: Register, entry: Entry | None, projections: ProjectionsInUse) -> bool:
+    """Whether a value that stands where it stood has a part that was withheld until now, and is carried.
+
+    Args:
+        register: The path's register.
+        entry: What was read of it, or what may leave of that.
+        projections: Those in use.
+    """
+    stored, resource = register.stored, classify(register.path)
+    if resource is None or entry is None or stored is None or stored.digest is None or not entry.value:
+        return False
+    projection = projections.store_side(resource.kind)
+    if not projection.shared or stored.revision != entry.revision or not projection.names_withheld(entry.value):
+        return False
+    value = completes(register, entry.value)
+    try:
+        return projection.digest(value) != stored.digest == PROJECTIONS[resource.kind].digest(value)
+    except ValueInvalid:
+        return False
 
 
 def reprojected(register: Register, entry: Entry) -> Outcome:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field
 
+from syncer.conflict.changeover import all_of
 from syncer.conflict.completing import completed_value, missing_fields
 from syncer.conflict.fields.kept import KeptFields
-from syncer.conflict.projection import FORMERS, PROJECTIONS, canonical
+from syncer.conflict.projection import canonical
 from syncer.documents.document import Document
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Stamp
@@ -117,7 +118,7 @@ def digests_of(path: MetaPath, value: bytes | None) -> frozenset[Digest | None]:
     if value is None or resource is None:
         return frozenset({None})
     kind = resource.kind
-    return frozenset(each.digest(value) for each in (PROJECTIONS[kind], *FORMERS.get(kind, ())))
+    return frozenset(each.digest(value) for each in all_of(kind))
 
 
 def present_document(found: Present, path: MetaPath, stored: Digest | None) -> PresentDocument:

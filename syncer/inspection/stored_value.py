@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from syncer.conflict.changeover import MOST
 from syncer.conflict.withholding import carried_value
 from syncer.documents.values import Present
 from syncer.errors import SyncerError
@@ -48,7 +49,7 @@ async def _read(config: Config, path: MetaPath, timeout_s: float, *, alive: bool
         await _closed(store.close)
     if entry is None or not (entry.value or alive):
         return Present()
-    return Present(carried_value(path, entry.value))
+    return Present(carried_value(path, entry.value, MOST))
 
 
 async def _closed(close: Callable[[], Awaitable[None]]) -> None:

@@ -54,6 +54,8 @@ FAULTS: Final = {
     "names": "the brokers of a region call clusters otherwise than the group does",
     "rename": "a region is told other names of its clusters",
     "excludes": "a region has fields for itself",
+    "carries": "a region is set to carry policies of offloading, or no longer",
+    "all carry": "all regions are set to carry them at the end",
     "rule": "a region is told other rules of which fields these are",
     "edited at once": "a broker edits just the topic policy that a daemon writes, right before or after",
     "forged": "somebody writes a message into a topic of policies with a fence that nobody has had",

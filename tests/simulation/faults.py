@@ -74,6 +74,7 @@ class Mode:
         rename: Chance that a region is started anew with another table of such names.
         disputes: Regions tell each other such tables, and what names a cluster waits while they do not agree.
         excludes: Regions have fields for themselves, each by rules of its own.
+        carries: Some regions are set to carry policies of offloading; chance that one is set otherwise.
         rule: Chance that a region is started anew with other such rules.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
@@ -140,6 +141,7 @@ class Mode:
     rename: float = 0.0
     disputes: bool = False
     excludes: bool = False
+    carries: float = 0.0
     rule: float = 0.0
     compares: bool = False
     forgets: bool = False
@@ -346,6 +348,25 @@ _COLLECTED: Final = replace(
     second=0.005,
 )
 """Brokers delete declarations of topics that nobody uses."""
+
+_OFFLOADING: Final = replace(
+    _CALM,
+    name="offloading",
+    carries=0.008,
+    compares=True,
+    paths=6,
+    found=0.6,
+    late=0.3,
+    actions=(100, 220),
+    outside=0.15,
+    crash=0.01,
+    cut=0.005,
+    gap=0.01,
+    lose=0.02,
+    vanish=0.02,
+    reorder=2,
+)
+"""Some regions are set to carry policies of offloading, and others not."""
 
 _LIAR: Final = replace(
     _CALM,
@@ -565,6 +586,7 @@ MODES: Final[dict[str, Mode]] = {
         _EXCLUDED,
         replace(_EXCLUDED, name="excluded-restored", restore=0.03, wipe=0.0),
         _COLLECTED,
+        _OFFLOADING,
         replace(_COLLECTED, name="collected-people", limits=NARROW, decide=0.05, collects=0.08),
     )
 }

@@ -17,7 +17,7 @@ from tests.simulation.incomplete import Patches
 def digests_stay() -> Patches:
     """What was known by the former projection is compared with what is made by the new one."""
 
-    def stays(projections: Any, register: Register, values: Any) -> tuple[Register, tuple[Act, ...]]:
+    def stays(projections: Any, register: Register, values: Any, **_: Any) -> tuple[Register, tuple[Act, ...]]:
         return register, ()
 
     return [(module, "made_anew", stays) for module in (observing, folding, going_over)]

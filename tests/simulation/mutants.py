@@ -61,6 +61,7 @@ from tests.simulation import (
     going_over,
     incomplete,
     misread,
+    offloading,
     overwriting,
 )
 from tests.simulation.bus import SimBus
@@ -921,6 +922,7 @@ MUTANTS = (
             *misread.BREAKS,
             *collecting.BREAKS,
             *excluding.BREAKS,
+            *offloading.BREAKS,
             *overwriting.BREAKS,
         )
     ),

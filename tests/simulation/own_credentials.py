@@ -21,8 +21,8 @@ _SOME: Final = 4
 """One in so many namespaces has no policies of offloading."""
 
 
-def with_own(region: str, path: MetaPath, value: bytes) -> bytes:
-    """A namespace as the brokers of a region write it; any other value as it is."""
+def with_own(region: str, path: MetaPath, value: bytes, *, always: bool = False) -> bytes:
+    """A namespace as the brokers of a region write it; any other value as it is. ``always``: each has some."""
     resource = classify(path)
     if resource is None or resource.kind is not ResourceKind.NAMESPACE:
         return value
@@ -31,7 +31,7 @@ def with_own(region: str, path: MetaPath, value: bytes) -> bytes:
     except ValueInvalid:
         return value
     number = document.get("tag", 0)
-    if number % _SOME == 0:
+    if number % _SOME == 0 and not always:
         return value
     own = {"managedLedgerOffloadBucket": region, "s3ManagedLedgerOffloadCredentialSecret": f"Geheimnis {number}"}
     return orjson.dumps({**document, FIELD: own})

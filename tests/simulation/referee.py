@@ -47,6 +47,7 @@ from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
 from tests.simulation.misread import misread
 from tests.simulation.newer_fields import without_newer
+from tests.simulation.offloading import CarryRules
 from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
 from tests.support.parts import parts_of
@@ -121,7 +122,7 @@ class Referee:
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
         self.liar: Liar | None = None
         """A member who says anything; what others may do because of that is not held against them."""
-        self.fields: FieldRules | ExclusionRules | None = None
+        self.fields: FieldRules | ExclusionRules | CarryRules | None = None
         """What holds of fields that not every broker knows, where brokers have versions, or that regions exclude."""
 
     # -- while it runs

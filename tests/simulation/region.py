@@ -284,6 +284,8 @@ class Daemon:
             moves.append(self.answer_questions)
         if self.versions is not None:
             moves += self.versions.moves()
+        elif self.driver.rescan_due:
+            moves.append(self.scan_anew)
         if self.collecting is not None:
             moves += self.collecting.moves()
         return moves

@@ -25,7 +25,7 @@ from syncer.stores.contract import (
     Write,
     Written,
 )
-from tests.simulation import own_credentials
+from tests.simulation import offloading, own_credentials
 from tests.simulation.cluster_names import BrokerNames
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.newer_fields import without_newer
@@ -133,6 +133,8 @@ class SimStore:
         self._transactions = 0
         self.wrote: Callable[[MetaPath, Stamp, bytes | None, bytes | None], None] = lambda *_: None
         """Told of each write of a daemon: the path, the stamp that it stands for, the value before and after."""
+        self.carries: Callable[[], bool] = lambda: False
+        """Whether the region is set to carry policies of offloading."""
         self.names: BrokerNames | None = None
         """What its brokers call clusters, if not as the group does; all else here has the group's names."""
 
@@ -206,7 +208,7 @@ class SimStore:
                 raise BatchRefused(index, exc) from exc
             changed.append(write.path)
         for write in writes:
-            own_credentials.check_write(
+            (offloading if self.carries() else own_credentials).check_write(
                 self.region, write.path, _value(before.get(write.path)), _value(self.nodes.get(write.path))
             )
         for path, old, new in contents:

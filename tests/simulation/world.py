@@ -49,6 +49,8 @@ from tests.simulation.history import Content, History, Violation
 from tests.simulation.liar import Liar
 from tests.simulation.looking import Look, at_hold, decide, looks_at
 from tests.simulation.misread import misread, programs_of_before, write_one
+from tests.simulation.offloading import CarryRules, is_set_to, set_to
+from tests.simulation.offloading import drawn as drawn_to_carry
 from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, TICK_MS, Daemon, Purpose, Request
@@ -149,6 +151,8 @@ _ALL_UPGRADED: Final = 0.8
 _FIRST: Final = {kind: formers[-1] for kind, formers in FORMERS.items()}
 FORMERLY: Final = ProjectionsInUse({**PROJECTIONS, **_FIRST}, able=frozenset(each.id for each in _FIRST.values()))
 """How the first program projects."""
+_ALL_CARRY: Final = 0.7
+"""How often all regions are set to carry at the end."""
 _COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
 _MOVES_PER_ROUND: Final = 4000
@@ -285,6 +289,10 @@ class World:
         elif mode.excludes:
             rules = self.referee.fields = ExclusionRules(self.history, self.referee.lost)
             self.writers = OwnFieldWriters(self, rules)
+        self.carrying = CarryRules(self.sites) if mode.carries else None
+        """Judges the part of policies of offloading that is carried."""
+        if self.carrying is not None:
+            self.referee.fields = self.carrying
         self.met = self.referee.met
         """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
@@ -348,6 +356,9 @@ class World:
             self._serves_by_name(site)
         if self.mode.excludes:
             self._excludes(site)
+        if self.mode.carries:
+            set_to(site, drawn_to_carry(self.rng))
+            site.store.carries = lambda: is_set_to(site)
         if self.mode.collects:
             site.collectors = Collectors.drawn(self.rng)
         if self.mode.scopes:
@@ -458,8 +469,12 @@ class World:
         if names is not None:
             value = names.written_by_brokers(value)
         if self.writers is None:
-            value = own_credentials.with_own(region, path, value)
+            value = own_credentials.with_own(region, path, value, always=self.carrying is not None)
+        if self.carrying is not None:
+            value = self.carrying.numbered(path, value)
         content = self.sites[Region(region)].store.put_outside(path, value)
+        if self.carrying is not None:
+            self.carrying.written_outside(self.sites[Region(region)], path)
         self.story.tell(
             region,
             "outside: puts" if content is not None else "outside: cannot put",
@@ -471,6 +486,8 @@ class World:
     def delete(self, region: str, path: MetaPath) -> Content | None:
         """Somebody deletes from a region's store."""
         content = self.sites[Region(region)].store.delete_outside(path)
+        if self.carrying is not None:
+            self.carrying.written_outside(self.sites[Region(region)], path)
         if content is not None and self.mode.collects:
             collecting.parent_goes(self.history, self.sites[Region(region)], path)
         what = "outside: deletes" if content is not None else "outside: cannot delete"
@@ -681,6 +698,7 @@ class World:
             (mode.goes, "goes"),
             (mode.collects, "collects"),
             (mode.turns, "turns"),
+            (mode.carries, "carries"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -741,6 +759,8 @@ class World:
                 self.writers.silence(site)
             case "rule" if isinstance(self.writers, OwnFieldWriters) and self.writers.may_be_ruled(site):
                 self.writers.rule(site, drawn(rng))
+            case "carries":
+                self.carries(site, not is_set_to(site))
             case "rescope":
                 self.rescope(site, rng.choice(self._scopes))
             case "rest":
@@ -799,6 +819,15 @@ class World:
         }
         self.referee.rescopes(site)
         self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
+
+    def carries(self, site: Site, carries: bool) -> None:
+        """A region is set otherwise, and started anew; what is under way to its store comes too late."""
+        for daemon in list(site.daemons):
+            daemon.crash()
+        for request in list(site.network):
+            site.comes_too_late(request)
+        set_to(site, carries)
+        self.story.tell(site.region, "is set to carry" if carries else "is set to carry nothing")
 
     def rest_without(self, path: MetaPath) -> None:
         """Somebody deletes a path, for the group and in each region that does not carry it.
@@ -1052,6 +1081,8 @@ class World:
             self.topics.calm()
         if self.mode.older and self.rng.random() < _ALL_UPGRADED:
             self._upgrade_all()
+        if self.mode.carries and self.rng.random() < _ALL_CARRY:
+            self._carry_all()
         if self.liar is not None and self.liar.falls_silent():
             self._configure()
         self.settle()
@@ -1075,6 +1106,11 @@ class World:
             self.topics.judge()
         if self.rng.random() < 0.3:
             self._look_again()
+
+    def _carry_all(self) -> None:
+        for site in self.sites.values():
+            if not is_set_to(site):
+                self.carries(site, carries=True)
 
     def _upgrade_all(self) -> None:
         for site in self.sites.values():

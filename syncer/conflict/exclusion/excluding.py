@@ -71,7 +71,8 @@ class ExcludedRead:
 def names_at(settings: Settings, path: MetaPath) -> frozenset[str]:
     """The fields that are excluded at a path; those that the projection in use withholds are the store's own anyway."""
     names = settings.excluded(path)
-    return names - settings.projections.by_kind[kind_at(path)].withheld if names else names
+    projection = settings.projections.by_kind[kind_at(path)]
+    return names - (projection.withheld - projection.shared) if names else names
 
 
 def concerns(settings: Settings, register: Register) -> bool:

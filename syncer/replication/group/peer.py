@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.bus.wire.messages import LEFT, Heartbeat
-from syncer.conflict.changeover import GOES_OVER, ProjectionsInUse, Works, able_ids
+from syncer.conflict.changeover import GOES_OVER, ProjectionsInUse, Works, able_ids, preferred_ids
 from syncer.conflict.classes.telling import scope_told
 from syncer.conflict.cluster_names.telling import NO_NAMES, RegionNames
 from syncer.conflict.exclusion.rules import Exclusion
@@ -114,8 +114,8 @@ class Rules:
 
     def able_by(self, kind: ResourceKind) -> frozenset[str]:
         """The projections of a kind that it can work by, of those that this program knows; untold: all of them."""
-        known = frozenset(able_ids(kind))
-        return known & self.able if kind in self.projections else known
+        known = frozenset(preferred_ids(kind))
+        return known & self.able if kind in self.projections else frozenset(able_ids(kind))
 
     def works(self, kind: ResourceKind) -> Works:
         """By which projections of a kind it works."""

@@ -88,6 +88,7 @@ def take_page(
         known, first = _meet(local, found), not local.watch.scanned
         settings = local.core.replica.settings
         going, beyond = bool(settings.projections.former), settings.brokers is not None and settings.brokers.beyond
+        shares = settings.projections.shares
         news = {
             path: entry
             for path, entry in found.items()
@@ -100,6 +101,7 @@ def take_page(
             or withholds(path)  # few; a former version of their projection may have made the digest
             or (((first and register.kept is None) or beyond) and local.core.replica.keeps_more(register, entry))
             or (first and local.core.replica.excludes_others(register))
+            or (shares and local.core.replica.shares_more(register, entry))
         }
         valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
         local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)

@@ -15,7 +15,7 @@ import structlog
 from syncer.conflict.acts import Outcome
 from syncer.conflict.changeover import ProjectionsInUse, Works, chosen, made_anew, ready
 from syncer.conflict.completing import without_withheld
-from syncer.conflict.projection import FORMER, PROJECTIONS
+from syncer.conflict.projection import CARRYING, FORMER, PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.errors import StateUnavailable
 from syncer.model import Millis, Region, ResourceKind
@@ -28,6 +28,7 @@ log = structlog.get_logger()
 
 CHANGE: Final = "projections-change"
 OLDER: Final = "projections-older"
+NOT_CARRIED: Final = "offload-not-carried"
 _NAMED: Final = 5
 """Members that a condition names."""
 _PAGE: Final = 1_000
@@ -55,6 +56,13 @@ def look_again(local: OwnStore, now: Millis) -> None:
     projections, state = local.core.replica.settings.projections, local.core.going_over
     local.telemetry.conditions.pop(CHANGE, None)
     local.telemetry.conditions.pop(OLDER, None)
+    members = {kind: local.group.peers.works(kind, local.group.expected) for kind in FORMER}
+    wanted = {kind: chosen(kind, projections, works.values()) for kind, works in members.items()}
+    _say_who_carries_nothing(local, members)
+    given_up = [kind for kind in CARRYING if projections.withholds_yet(kind) and wanted[kind] != CARRYING[kind].id]
+    if given_up:
+        projections = projections.giving_up(given_up)
+        _begin(local, projections, now)
     if projections.former:
         kinds = ", ".join(projections.ids[kind] for kind in sorted(projections.former))
         local.telemetry.conditions[CHANGE] = (
@@ -62,14 +70,35 @@ def look_again(local: OwnStore, now: Millis) -> None:
             "others say of these kinds is written once it is done"
         )
         _look_through(local, now)
+        _arrive(local)
         return
-    members = {kind: local.group.peers.works(kind, local.group.expected) for kind in FORMER}
     _say_who_is_waited_for(local, members)
-    towards = projections.towards({kind: chosen(kind, projections, works.values()) for kind, works in members.items()})
+    towards = projections.towards(wanted)
     if towards.former and not 0 <= now - state.begun_at < state.rest_ms:
-        _use(local, towards)
-        rest_ms = min(max(2 * state.rest_ms, RESTS_MS), LONGEST_REST_MS)
-        local.core.going_over = GoingOver(wants_scan=True, begun_at=now, rest_ms=Millis(rest_ms))
+        _begin(local, towards, now)
+
+
+def _begin(local: OwnStore, towards: ProjectionsInUse, now: Millis) -> None:
+    _use(local, towards)
+    rest_ms = min(max(2 * local.core.going_over.rest_ms, RESTS_MS), LONGEST_REST_MS)
+    local.core.going_over = GoingOver(wants_scan=True, begun_at=now, rest_ms=Millis(rest_ms))
+
+
+def _say_who_carries_nothing(local: OwnStore, members: Mapping[ResourceKind, Mapping[Region, Works | None]]) -> None:
+    """Show which members keep this region from carrying policies of offloading, where it is set to."""
+    local.telemetry.conditions.pop(NOT_CARRIED, None)
+    projections, kind = local.core.replica.settings.projections, ResourceKind.NAMESPACE
+    wanted = CARRYING[kind].id
+    waits = [
+        f"{region} ({'was never heard' if each is None else 'is not set to'})"
+        for region, each in members[kind].items()
+        if each is None or wanted not in each.able
+    ]
+    if wanted in projections.able and waits:
+        local.telemetry.conditions[NOT_CARRIED] = (
+            f"no region carries policies of offloading, since not all are set to (scope.carry_offload): "
+            f"{', '.join(waits[:_NAMED])}"
+        )
 
 
 def _say_who_is_waited_for(local: OwnStore, members: Mapping[ResourceKind, Mapping[Region, Works | None]]) -> None:
@@ -94,11 +123,24 @@ def scanned(local: OwnStore) -> None:
 
 
 def _arrive(local: OwnStore) -> None:
-    if local.core.going_over.scan_done and local.core.going_over.due_seen:
-        arrived = local.core.replica.settings.projections.arrived
-        if _withholds_more(local.core.replica.settings.projections):
+    """End going over, once all is read; what is carried from then on is found by reading the store once more."""
+    projections, state = local.core.replica.settings.projections, local.core.going_over
+    if projections.former and state.scan_done and state.due_seen and _others_are_there(local):
+        if _withholds_more(projections):
             _withhold(local)
-        _use(local, arrived)
+        _use(local, projections.arrived)
+        state.wants_scan = any(map(projections.withholds_yet, CARRYING))
+
+
+def _others_are_there(local: OwnStore) -> bool:
+    """Whether every other member takes what is carried from now on; before that none of it leaves."""
+    projections = local.core.replica.settings.projections
+    return all(
+        works is not None and works.in_use == CARRYING[kind].id
+        for kind in CARRYING
+        if projections.withholds_yet(kind)
+        for works in local.group.peers.works(kind, local.group.expected).values()
+    )
 
 
 def _withholds_more(projections: ProjectionsInUse) -> bool:

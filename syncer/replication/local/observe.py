@@ -17,8 +17,10 @@ from syncer.conflict.causality.order import later
 from syncer.conflict.changeover import NEWEST, ProjectionsInUse
 from syncer.conflict.completing import completes
 from syncer.conflict.guards import Facts, Related
+from syncer.conflict.projection import OWN_ALONE
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.withholding import carried_entry
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify, shown
@@ -434,7 +436,7 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
     for path in answers:
         if path not in local.recovery.values.requested:
             continue
-        register, entry = unit[path], answers[path]
+        register, entry = unit[path], carried_entry(path, answers[path], projections)
         known = register.known
         if register.hold is not None and (register.hold.local or register.hold.reason in _IN_DOUBT):
             continue  # what is known here is a change that nobody else may hear of yet; or what it is cannot be told
@@ -446,7 +448,7 @@ def _answer_requests(local: OwnStore, unit: UnitOfWork, tx: Transaction, answers
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
         lacked = local.recovery.values.requested.take(path)
-        held = completes(register, entry.value) if entry is not None else None
+        held = completes(register, entry.value) if entry is not None and entry.value != OWN_ALONE else None
         value = known.value if register.due and known is not None else held
         event = state_event(register, value, projections)
         if event is not None:

@@ -15,7 +15,7 @@ from syncer.conflict.changeover import NEWEST, ProjectionsInUse, Works, able_ids
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import KeptFields
 from syncer.conflict.fields.table import derived_fields, written_defaults
-from syncer.conflict.projection import FORMER, FORMERS, PROJECTIONS
+from syncer.conflict.projection import CARRYING, FORMER, FORMERS, PROJECTIONS
 from syncer.conflict.register import Intent, Register, Shown, Stored
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings
@@ -85,7 +85,7 @@ def test_ids_come_back_as_they_were_told() -> None:
     assert NEWEST.resumed(None) is NEWEST
     with pytest.raises(StateForeign, match=r"compares namespace by namespace/77, which this version does not know"):
         NEWEST.resumed('{"namespace": "namespace/77"}')
-    assert NEWEST.others(KIND) == GOING.others(KIND) == FORMERS[KIND]
+    assert NEWEST.others(KIND) == GOING.others(KIND) == (CARRYING[KIND], *FORMERS[KIND])
     assert (FORMERLY.others(KIND), NEWEST.others(ResourceKind.TENANT)) == ((), ())
     back = NEWEST.towards({KIND: "namespace/2"})
     assert back.others(KIND) == (PROJECTIONS[KIND], FIRST[KIND]), "it goes back, and what was left over is found"
