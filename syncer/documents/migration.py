@@ -125,7 +125,7 @@ class PreparationStepDocument(Document):
     subject: str
     method: str
     path: str
-    body: Any = Field(description="null: the call has none.")
+    body: Any = Field(description="Credentials are withheld. null: the call has none.")
     why: str
 
 

@@ -23,6 +23,7 @@ from syncer.documents.words import counted, span
 from syncer.inspection.migrations import cluster_document
 from syncer.migration.migration_plan import MigrationPlan
 from syncer.migration.preparing.step import Preparation, Unprepared
+from syncer.migration.withholding import shown_body
 
 if TYPE_CHECKING:
     from syncer.migration.running.control.rehearsing import Rehearsal, RehearsedWave
@@ -44,7 +45,7 @@ def preparation_document(plan: MigrationPlan, found: Preparation) -> Preparation
                 subject=each.subject,
                 method=each.method,
                 path=each.path,
-                body=each.body,
+                body=shown_body(each.path, each.body),
                 why=each.why,
             )
             for each in found.steps

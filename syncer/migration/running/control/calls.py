@@ -14,6 +14,7 @@ from syncer.errors import AdminError, AdminUnreachable, InvariantBroken
 from syncer.migration.course import MigrationStop
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.insisting import SERVER_ERROR, insist
+from syncer.migration.withholding import shown_body
 from syncer.model import Millis
 
 _UNAUTHENTICATED: Final = 401
@@ -35,7 +36,7 @@ class RecordedCalls(AdminCalls):
     insists on answers asks no more.
 
     Attributes:
-        writes: Method, path, body and answer of each write since they were taken last.
+        writes: Method, path, body and answer of each write since they were taken last; credentials are withheld.
         denied: The last call since then that the credentials do not allow.
     """
 
@@ -66,7 +67,8 @@ class RecordedCalls(AdminCalls):
 
     async def send(self, method: str, path: str, body: object = None) -> None:
         """Write, and keep what was asked and answered."""
-        row: dict[str, object] = {"method": method, "path": path, "body": body, "answer": "none yet"}
+        shown = shown_body(path, body)
+        row: dict[str, object] = {"method": method, "path": path, "body": shown, "answer": "none yet"}
         self.writes.append(row)
         began_ms = self._clock.now_ms()
         try:
