@@ -106,6 +106,7 @@ WEIGHTS: Final = {
     "broker-version-older": _advice("upgrade that broker", "syncer status"),
     "broker-fields-unknown": _advice("upgrade these brokers, or do without the fields", "syncer status"),
     "offload-not-carried": _advice("set 'scope.carry_offload' in every region, or in none", _REGIONS),
+    "offloaded-elsewhere": _advice("set policies of offloading here, where they are wanted"),
     "excluded-fields-differ": _advice("make the fields the same here and elsewhere", "syncer diff"),
     "store-in-migration": _advice("wait for the end of it, then give the region the new store"),
     "store-migrated": _alarm("give the region the store that brokers use now, by [store]"),

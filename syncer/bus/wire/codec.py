@@ -93,7 +93,7 @@ _NATIVE_TYPES: Final = {
     EventType.MODIFIED: NativeType.MODIFIED,
     EventType.DELETED: NativeType.DELETED,
 }
-_OF_CLUSTERS: Final = ("clusters", "names", "renaming", "excluded")
+_OF_CLUSTERS: Final = ("clusters", "names", "renaming", "excluded", "offloaded")
 _TOLD_WHERE_PRESENT: Final = ("brokers", "able", "ready", "rules", "roots", *_OF_CLUSTERS)
 _ACTIONS: Final = frozenset(map(str, ControlAction))
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)

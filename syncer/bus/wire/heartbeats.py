@@ -64,8 +64,8 @@ def within_bounds(beat: Heartbeat, first: Callable[[str], bool]) -> Heartbeat:
 
 
 def _own_names(beat: Heartbeat) -> Iterator[str]:
-    """What a heartbeat tells of its region's names of clusters, and of fields that are its own."""
-    yield from (*beat.clusters, *beat.names, *beat.names.values(), *beat.excluded)
+    """What a heartbeat tells of its region's names of clusters, of fields that are its own, and of what it offloads."""
+    yield from (*beat.clusters, *beat.names, *beat.names.values(), *beat.excluded, *beat.offloaded)
     for fields in beat.excluded.values():
         yield from fields
 
@@ -77,7 +77,7 @@ def check_heartbeat(beat: Heartbeat) -> None:
         PayloadInvalid: The message says which field and why.
     """
     listed = (beat.projections, beat.able, beat.ready, beat.consumed, beat.reached, beat.generations, beat.brokers)
-    of_names = (beat.clusters, beat.names, beat.excluded, *beat.excluded.values())
+    of_names = (beat.clusters, beat.names, beat.offloaded, beat.excluded, *beat.excluded.values())
     if max(len(beat.roots), *map(len, listed), *map(len, of_names)) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     if told_characters(beat) > TOLD_CHARACTERS or len(beat.rules) > RULES_CHARACTERS:

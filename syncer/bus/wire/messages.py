@@ -68,6 +68,8 @@ class Heartbeat:
         names: Clusters that are called otherwise there: the name there → the name in the group.
         renaming: It reads its store by other names of clusters than before, and has yet to publish what differs.
         excluded: Fields that are the region's own: pattern of paths → names of fields.
+        offloaded: Namespaces that name a driver of offloading there, as ``tenant/namespace``: as many as there is room
+            for.
     """
 
     region: Region
@@ -101,6 +103,7 @@ class Heartbeat:
     names: Mapping[str, str] = field(default_factory=dict)
     renaming: bool = False
     excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    offloaded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import orjson
+
 from syncer.model import ResourceKind
 
 CARRIED: Final[Mapping[str, str]] = {
@@ -60,6 +62,7 @@ FIELDS: Final[Mapping[ResourceKind, str]] = {
 }
 """Where the policies of offloading stand in a document of a kind."""
 DRIVER: Final = "managedLedgerOffloadDriver"
+_DRIVER_MARK: Final = DRIVER.encode()
 _PRIORITY: Final = "managedLedgerOffloadedReadPriority"
 _PRIORITIES: Final = frozenset({"BOOKKEEPER_FIRST", "TIERED_STORAGE_FIRST", "bookkeeper-first", "tiered-storage-first"})
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
@@ -86,6 +89,22 @@ def own_part(node: object) -> object:
     if not shared or not isinstance(node, dict):
         return node
     return {name: value for name, value in node.items() if name not in shared} or None
+
+
+def names_driver(value: bytes) -> bool:
+    """Whether a stored namespace names a driver of offloading; what cannot be read names none.
+
+    Args:
+        value: As the store holds it.
+    """
+    if _DRIVER_MARK not in value:  # this is asked of every namespace
+        return False
+    try:
+        document = orjson.loads(value)
+    except ValueError:
+        return False
+    node = document.get(FIELDS[ResourceKind.NAMESPACE]) if isinstance(document, dict) else None
+    return isinstance(node, dict) and isinstance(node.get(DRIVER), str) and bool(node[DRIVER].strip())
 
 
 def _is_plain(name: str, value: object) -> bool:

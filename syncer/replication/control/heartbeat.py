@@ -13,8 +13,10 @@ from syncer.model import Millis
 from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
 from syncer.replication.local import going_over
+from syncer.replication.offloaded_elsewhere import ELSEWHERE, in_words, missing_here, named_by
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
+from syncer.state.contract.transaction import Transaction
 
 CUT: Final = "heartbeat-cut"
 UNTELLABLE: Final = "scope-not-told"
@@ -39,6 +41,7 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         report = collector.own_report(tx)
         waiting = tx.outbox(1)
         control.antientropy.tree_state.check(tx)
+        _look_at_offloading(control, tx)
     control.antientropy.exchanges.echo.said(now)
     control.group.evidence.said.append(now)
     if not (control.core.uncompared.place or waiting):
@@ -80,10 +83,23 @@ def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
         names=names.table,
         renaming=names.unsettled,
         excluded=control.core.peculiar.excluded,
+        offloaded=control.local.misfits.offloaded.told(lambda path: control.core.scope.direction(path).publishes),
     )
     told = within_bounds(beat, partial(_is_expected, control))
     _note_cut(control, beat, told)
     return told
+
+
+def _look_at_offloading(control: OperatorControl, tx: Transaction) -> None:
+    """Show namespaces that stand here, and are offloaded in another region alone."""
+    control.telemetry.conditions.pop(ELSEWHERE, None)
+    others = control.group.peers.offloaded
+    if not others or not control.local.watch.scanned:
+        return
+    named = [path for path in named_by(others) if control.core.scope.contains(path)]
+    stands = [path for path, register in tx.registers(named).items() if register.stored_alive]
+    if missing := missing_here(control.local.misfits.offloaded, others, stands):
+        control.telemetry.conditions[ELSEWHERE] = in_words(missing)
 
 
 def _rules(control: OperatorControl) -> str:

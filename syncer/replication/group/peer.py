@@ -82,6 +82,7 @@ class Rules:
         ready: Those that all members can work by, as far as it sees.
         told: The rules of its scope, as far as it has told them.
         peculiar: In what it differs from others by its configuration, as far as it has told that.
+        offloaded: Namespaces that it says to offload.
     """
 
     projections: Mapping[str, str]
@@ -91,6 +92,7 @@ class Rules:
     ready: frozenset[str] = frozenset()
     told: ToldScope = ToldScope()
     peculiar: Peculiarities = NO_PECULIARITIES
+    offloaded: tuple[str, ...] = ()
 
     def against(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
         """Kinds of resource that cannot be replicated with a region of these rules, and why."""
@@ -138,6 +140,7 @@ def rules_of(beat: Heartbeat) -> Rules:
         able=frozenset((*known.values(), *beat.able)),
         ready=frozenset(beat.ready or known.values()),
         peculiar=_peculiar_by(beat),
+        offloaded=beat.offloaded,
     )
 
 

@@ -221,6 +221,15 @@ class Peers:
         """In what regions differ from others by their configuration; only of those that have told it."""
         return self._peculiar
 
+    @property
+    def offloaded(self) -> dict[Region, tuple[str, ...]]:
+        """The namespaces that regions say to offload; of those that have said so lately and count."""
+        return {
+            region: peer.rules.offloaded
+            for region, peer in self._peers.items()
+            if peer.rules.offloaded and self.counts(region)
+        }
+
     def untold(self, region: Region) -> str | None:
         """Why the scope of a region is not known; ``None``: it is."""
         peer = self._peers.get(region)

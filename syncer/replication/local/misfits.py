@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Final
 
 from syncer.paths import first_form_namespace, misfit, shown
+from syncer.replication.offloaded_elsewhere import OffloadedHere
 
 MISFITS: Final = "paths-set-aside"
 """Code of the condition."""
@@ -66,6 +67,8 @@ class Misfits:
         self._untaken = _Names()
         self._first_form = _Names()
         self._first_form_named: list[str] = []
+        self.offloaded: Final = OffloadedHere()
+        """Namespaces whose policies of offloading stay here, and name a driver."""
         self.news: Final[list[tuple[str, str]]] = []
         """Those to be put into the quarantine: a name that tells each from all others, and what is wrong with it."""
 
