@@ -110,6 +110,37 @@ async def test_a_secret_of_offloading_is_in_nothing_but_its_own_store(
     assert b"acme/third" in left(tmp_path)["made.plan"]
 
 
+async def test_where_all_regions_carry_the_numbers_travel_and_no_secret_does(
+    make_site: MakeSite, bus_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going_over, "RESTS_MS", 0)
+    sites = [make_site(name, scope={**SCOPE, "carry_offload": True}) for name in ("east", "west")]
+    east, west = sites
+    part = {"managedLedgerOffloadThresholdInBytes": 5, "managedLedgerOffloadMaxThreads": 3}
+    for site in sites:
+        site.writer.put(path_of("acme"), tenant("a"))
+        site.writer.put(SPACE, namespace(site.name, 0))
+    async with east.running(), west.running():
+        await active(east, west)
+        new = path_of("acme/new")
+        east.writer.put(new, json.dumps({"offload_policies": offload("east") | part}).encode())
+        await until(
+            lambda: west.get(new) and fields(west, new).get("offload_policies") == part, "the numbers alone are"
+        )
+        east.writer.put(SPACE, json.dumps({"offload_policies": offload("east") | part}).encode())
+        await until(
+            lambda: fields(west, SPACE)["offload_policies"] == offload("west") | part, "the numbers are carried"
+        )
+        west.writer.put(SPACE, json.dumps({"offload_policies": offload("changed")}).encode())
+        await until(lambda: fields(east, SPACE)["offload_policies"] == offload("east"), "so is their removal")
+    for site in sites:
+        site.writer.close()
+    assert holding(tmp_path) == set()
+    told = [event.value or b"" for event in changes_on(bus_file)]
+    assert any(b"managedLedgerOffloadThresholdInBytes" in value for value in told)
+    assert not [value for value in told if SECRET.encode() in value]
+
+
 def digest(site: Site) -> Any:
     with closing(sqlite3.connect(site.database)) as database:
         row = database.execute("SELECT s_digest FROM registers WHERE path = ?", [SPACE]).fetchone()

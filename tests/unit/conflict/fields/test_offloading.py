@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import pytest
 
-from syncer.conflict.fields.offloading import CARRIED, FIELDS, STAYS, own_part, shared_part
+from syncer.conflict.fields.offloading import CARRIED, FIELDS, STAYS, names_driver, own_part, shared_part
 from syncer.conflict.fields.table import VERSIONS, known_fields, parse_version
 from syncer.conflict.projection import CARRYING, PROJECTIONS, Projection, parse
 from syncer.model import ResourceKind
 from tests.property.test_credentials import LOOKS_SECRET
 
 SECRET: Final = "Geheimnis"
+DRIVER: Final = {"managedLedgerOffloadDriver": "aws-s3"}
 BOTH: Final = pytest.mark.parametrize("kind", FIELDS)
 
 
@@ -122,3 +123,22 @@ def test_topic_policies_with_a_carried_part_are_a_resource_of_the_group() -> Non
     assert projection.left_alone({"isGlobal": True, "x": 1, name: own | part}) == {"isGlobal": True, name: own}
     assert projection.left_alone({"isGlobal": True, "x": 1, name: part}) == {}
     assert projection.left_alone({"isGlobal": True}) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ({"offload_policies": DRIVER}, True),
+        ({"offload_policies": {"managedLedgerOffloadDriver": " "}}, False),
+        ({"offload_policies": {"managedLedgerOffloadDriver": None}}, False),
+        ({"offload_policies": {"managedLedgerOffloadThresholdInBytes": 5}}, False),
+        ({"offload_policies": ["managedLedgerOffloadDriver"]}, False),
+        ({"managedLedgerOffloadDriver": "aws-s3"}, False),
+        (["managedLedgerOffloadDriver"], False),
+    ],
+    ids=str,
+)
+def test_a_namespace_is_offloaded_where_a_driver_is_named(value: Any, names: bool) -> None:
+    text = json.dumps(value).encode()
+    assert names_driver(text) is names
+    assert not names_driver(text[:-1])

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from syncer.conflict.changeover import NEWEST, ProjectionsInUse
-from syncer.conflict.projection import FORMERS, PROJECTIONS
+from syncer.conflict.changeover import ABLE_TO_CARRY, NEWEST, ProjectionsInUse
+from syncer.conflict.projection import CARRYING, FORMERS, PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -198,3 +198,71 @@ def test_the_status_says_for_whom_it_waits_and_that_it_goes_over() -> None:
     region.scan()
     region.driver.tick(Millis(region.now))
     assert conditions.keys().isdisjoint({going_over.OLDER, going_over.CHANGE})
+
+
+# -- a part of the policies of offloading
+
+CARRIES: Final = replace(NEWEST, able=ABLE_TO_CARRY)
+CAN_CARRY: Final = tuple(sorted(ABLE_TO_CARRY))
+CARRIED_IDS: Final = {**NEWEST.ids, **{str(kind): each.id for kind, each in CARRYING.items()}}
+GOING_IDS: Final = {
+    **NEWEST.ids,
+    **{str(kind): f"{PROJECTIONS[kind].id}>{each.id}" for kind, each in CARRYING.items()},
+}
+PART: Final = {"managedLedgerOffloadThresholdInBytes": 5}
+OFFLOADED: Final = {"message_ttl_in_seconds": 1, "offload_policies": {**PART, "managedLedgerOffloadBucket": "here"}}
+
+
+def published(region: GoingRegion) -> list[Any]:
+    return [json.loads(event.value) for event in region.published if event.value is not None]
+
+
+def waits_for_all() -> GoingRegion:
+    """A region that is set to carry, whose only peer is so too, and has read all of its store."""
+    region = GoingRegion(CARRIES)
+    region.stands(OFFLOADED)
+    region.hears(able=CAN_CARRY, ready=CAN_CARRY, projections=NEWEST.ids)
+    assert region.ids == GOING_IDS
+    region.driver.tick(Millis(region.now))
+    region.scan()
+    assert region.ids == GOING_IDS, "the peer has not begun yet"
+    assert published(region) == []
+    return region
+
+
+def conditions(region: GoingRegion) -> Mapping[str, str]:
+    return parts_of(region.driver).telemetry.conditions
+
+
+def test_nothing_is_carried_while_one_is_not_set_to() -> None:
+    region = GoingRegion(CARRIES)
+    region.stands(OFFLOADED)
+    region.hears(able=CAN, ready=CAN, projections=NEWEST.ids)
+    region.scan()
+    assert region.ids == NEWEST.ids
+    assert "there (is not set to)" in conditions(region)[going_over.NOT_CARRIED]
+    assert published(region) == []
+
+
+def test_what_stands_is_shared_once_all_are_there() -> None:
+    region = waits_for_all()
+    assert going_over.NOT_CARRIED not in conditions(region)
+    region.hears(able=CAN_CARRY, ready=CAN_CARRY, projections=GOING_IDS)
+    assert region.ids == CARRIED_IDS
+    assert region.driver.rescan_due
+    assert parts_of(region.driver).group.peers.blocked(KIND, []), "the peer has not arrived yet"
+    region.scan()
+    assert published(region) == [{"message_ttl_in_seconds": 1, "offload_policies": PART}]
+    region.hears(able=CAN_CARRY, ready=CAN_CARRY, projections=CARRIED_IDS)
+    assert not parts_of(region.driver).group.peers.blocked(KIND, [])
+
+
+def test_it_goes_back_where_one_is_set_otherwise_meanwhile() -> None:
+    region = waits_for_all()
+    region.hears(able=CAN, ready=CAN, projections=NEWEST.ids)
+    assert region.ids["namespace"] == "namespace/3+offload>namespace/3"
+    region.scan()
+    region.driver.tick(Millis(region.now))
+    assert region.ids == NEWEST.ids
+    assert published(region) == []
+    assert digests(region.known()) == {PROJECTIONS[KIND].digest(json.dumps(OFFLOADED).encode())}
