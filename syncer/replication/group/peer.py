@@ -144,6 +144,33 @@ def rules_of(beat: Heartbeat) -> Rules:
     )
 
 
+RULES_STAND_MS: Final = 600_000
+"""How long the rules of a heartbeat stand against one that was sent before it: after that its clock was set back."""
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Heartbeats of a region that were heard since this daemon became active.
+
+    Args:
+        newest_sent_ms: When the newest of them was sent, by the region's clock.
+        newest_heard_ms: When that one was heard.
+        delays: Arrival minus sending of the last ones, newest last.
+    """
+
+    newest_sent_ms: Millis
+    newest_heard_ms: Millis
+    delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def take(self, sent_at_ms: Millis, now: Millis) -> bool:
+        """Take a heartbeat; whether it is the newest one, and not one that the bus has delivered again."""
+        self.delays.append(now - sent_at_ms)
+        newest = sent_at_ms >= self.newest_sent_ms or now - self.newest_heard_ms >= RULES_STAND_MS
+        if newest:
+            self.newest_sent_ms, self.newest_heard_ms = sent_at_ms, now
+        return newest
+
+
 @dataclass(slots=True)
 class Peer:
     """One region, as its heartbeats show it.
@@ -165,7 +192,8 @@ class Peer:
         highest: The highest generation of any of its databases, and the one that first had it.
         asked: Number of the last request of its database that was obeyed; 0: none, or none with a number.
         since_ms: When it was first heard; 0: by a version that did not note it.
-        delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
+        sent_at_ms: When the last heartbeat was sent, by its clock; of those with other rules, the last one that counts.
+        arrivals: Its heartbeats since this daemon became active.
     """
 
     sender: str
@@ -185,7 +213,11 @@ class Peer:
     highest: tuple[int, str] = (0, "")
     asked: int = 0
     since_ms: Millis = Millis(0)
-    delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    arrivals: Arrivals = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Whatever was heard last was the newest one, as far as is known."""
+        self.arrivals = Arrivals(self.sent_at_ms, self.heard_at_ms)
 
     @property
     def gone(self) -> bool:
@@ -200,12 +232,12 @@ class Peer:
     @property
     def skew_ms(self) -> int | None:
         """Its clock minus ours, at least: as the fastest heartbeat of the window shows it, delivered in no time."""
-        return -min(self.delays) if self.delays else None
+        return -min(self.arrivals.delays) if self.arrivals.delays else None
 
     @property
     def lag_ms(self) -> int | None:
         """How much longer the last heartbeat was under way than the fastest one of the window."""
-        return self.delays[-1] - min(self.delays) if self.delays else None
+        return self.arrivals.delays[-1] - min(self.arrivals.delays) if self.arrivals.delays else None
 
     @property
     def databases(self) -> tuple[str, ...]:
@@ -228,13 +260,21 @@ class Peer:
     # -- as kept
 
     def told(self, beat: Heartbeat, now: Millis) -> dict[str, object]:
-        """Take what a heartbeat tells of its own region; the heartbeat as it is kept."""
+        """Take what a heartbeat tells of its own region; the heartbeat as it is kept.
+
+        The bus may deliver a heartbeat again after later ones. Rules of it that are others are outdated: they are not
+        taken.
+        """
         self.unmet = False
         told = self.rules.told if self.rules.scope == beat.scope else ToldScope()
         if beat.rules and beat.rules != told.text:
             told = ToldScope.of(beat.rules, beat.scope)
-        self.rules = replace(rules_of(beat), told=told)
-        self.heard_at_ms, self.sent_at_ms = now, beat.sent_at_ms
+        rules = replace(rules_of(beat), told=told)
+        if self.arrivals.take(beat.sent_at_ms, now) or replace(rules, ready=self.rules.ready) == self.rules:
+            self.rules, self.sent_at_ms = rules, beat.sent_at_ms
+        else:
+            self.sent_at_ms = self.arrivals.newest_sent_ms
+        self.heard_at_ms = now
         document = _document(beat, self.rules)
         self.report, self.forgotten = report_of(beat.sender, document), False
         if beat.mode == LEFT and not self.left:
@@ -243,7 +283,6 @@ class Peer:
         self.refuses = frozenset((Region(region), database) for region, database in beat.refused)
         if beat.generation > self.highest[0] and beat.generation <= now // 1_000 + GENERATIONS_AHEAD:
             self.highest = (beat.generation, beat.sender)
-        self.delays.append(now - beat.sent_at_ms)
         return document
 
     def row(self, region: Region, document: Mapping[str, object]) -> PeerRow:
@@ -359,8 +398,8 @@ def _document(beat: Heartbeat, rules: Rules) -> dict[str, object]:
         "projections": dict(rules.projections),
         "able": sorted(rules.able),
         "ready": sorted(rules.ready),
-        "scope": beat.scope,
-        "tie_order": str(beat.tie_order),
+        "scope": rules.scope,
+        "tie_order": str(rules.ties),
         "mode": beat.mode,
         "version": beat.version,
         "reached": dict(beat.reached),

@@ -84,16 +84,16 @@ class Peers:
         if peer is None:
             peer = Peer(sender=beat.sender, rules=self.ours, heard_at_ms=now, sent_at_ms=beat.sent_at_ms, since_ms=now)
         if peer.unmet:
-            peer.sender = beat.sender
+            peer.sender, peer.arrivals.newest_sent_ms = beat.sender, beat.sent_at_ms
         elif beat.sender != peer.sender:
             peer.doubled = beat.sender in peer.former
             if len(peer.former) == peer.former.maxlen:
                 self._owners.pop(peer.former[0], None)
             peer.former.append(peer.sender)
-            peer.sender = beat.sender
+            peer.sender, peer.arrivals.newest_sent_ms = beat.sender, beat.sent_at_ms
             peer.asked = 0
-            peer.delays.clear()
-        elif len(peer.delays) == WINDOW:
+            peer.arrivals.delays.clear()
+        elif len(peer.arrivals.delays) == WINDOW:
             peer.doubled = False  # the other one has not spoken for a whole window
         document = peer.told(beat, now)
         self._keep(beat.region, peer)
