@@ -150,6 +150,9 @@ def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Reg
         sums = antientropy.tree_state
         between = before.after(sums.former) if sums.former is not None else ()
         core.uncompared = Uncompared(rules=True, former=sums.former, between=between, unkept=sums.rules_unkept)
+    elif not identity.first_scan_done and identity.rebuild is None and before.other_than(core.scope):
+        scopes = before.scopes  # what was taken from the bus under these is no first contact
+        core.uncompared = Uncompared(rules=True, former=scopes[0], between=scopes[1:])
     return Parts(
         core=core,
         telemetry=telemetry,

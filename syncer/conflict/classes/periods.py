@@ -69,7 +69,7 @@ class ScopePeriods:
     def since(self, path: MetaPath) -> Millis:
         """Return since when the path, a resource, is carried; :data:`UNDATED` where it is not, or nobody knows."""
         found = UNDATED
-        for period, scope in zip(reversed(self.kept), reversed(self._scopes), strict=True):
+        for period, scope in zip(reversed(self.kept), reversed(self.scopes), strict=True):
             if scope is None or not scope.carries_resource(path):
                 break
             found = period.began_ms
@@ -81,14 +81,19 @@ class ScopePeriods:
         Where none of the periods has it, that is all of them.
         """
         found = list[Scope | None]()
-        for period, each in zip(reversed(self.kept), reversed(self._scopes), strict=True):
+        for period, each in zip(reversed(self.kept), reversed(self.scopes), strict=True):
             if period.rules == scope.text:
                 break
             found.append(each)
         return tuple(found)
 
+    def other_than(self, scope: Scope) -> bool:
+        """Return whether any period has another scope than this one."""
+        return any(period.rules != scope.text for period in self.kept)
+
     @cached_property
-    def _scopes(self) -> tuple[Scope | None, ...]:
+    def scopes(self) -> tuple[Scope | None, ...]:
+        """The scopes, the oldest first; ``None``: one of a version that wrote it otherwise."""
         return tuple(_scope_of(each.rules) for each in self.kept)
 
 

@@ -95,6 +95,13 @@ def test_scopes_since_one_are_those_of_all_periods_after_it() -> None:
     assert len(periods.after(PUBLISHING)) == 3
 
 
+def test_another_scope_in_any_period_is_seen() -> None:
+    assert not NO_PERIODS.other_than(WIDE)
+    assert not after(WIDE).other_than(WIDE)
+    assert after(NARROW, WIDE).other_than(WIDE)
+    assert [scope and scope.text for scope in after(NARROW, WIDE).scopes] == [NARROW.text, WIDE.text]
+
+
 @given(st.lists(st.sampled_from([WIDE, NARROW, APPLYING, PUBLISHING, NOTHING]), min_size=1, max_size=40))
 def test_a_path_was_carried_in_every_period_since_then_and_not_in_the_one_before(scopes: list[Scope]) -> None:
     periods = after(*scopes)

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from syncer.bus.wire.messages import StatePage, StateRequest
+from syncer.conflict.classes.periods import WITH_THE_DATABASE, ScopePeriod
 from syncer.conflict.classes.telling import RULES_TOLD
 from syncer.conflict.fields.brokers import Brokers
 from syncer.conflict.fields.kept import KeptFields
@@ -16,15 +17,17 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
-from syncer.conflict.settings import Direction
+from syncer.conflict.settings import Direction, Settings
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind
 from syncer.paths import GLOBAL_TOPIC_POLICIES
 from syncer.replacing import replace
 from syncer.replication.antientropy.class_sums import SumsLabel
 from syncer.replication.assembly import begin_anew
+from syncer.replication.driver import Driver
+from syncer.replication.recovery.progress import Phase, Rebuild
 from syncer.replication.recovery.rebuild import BeginAnew
 from tests.support.parts import parts_of
-from tests.unit.replication.antientropy.test_protocol import T0, Site, path_of, value_of, version
+from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, Site, path_of, value_of, version
 from tests.unit.replication.local.test_store_migration import NOW, scanned
 
 WIDER: Final = Scope((*DEFAULT_RULES, Rule(f"{GLOBAL_TOPIC_POLICIES}/**", Direction.BOTH)))
@@ -102,6 +105,29 @@ def test_an_older_version_has_kept_no_rules_and_nothing_counts_as_having_come_in
     site.begin()
     core = parts_of(site.driver).core
     assert (core.uncompared.rules, core.uncompared.lets_in, core.uncompared.was_carried(SAME)) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("former", "rebuild", "changed"),
+    [
+        (Scope(), None, True),
+        (WIDER, None, False),
+        (Scope(), Rebuild(phase=Phase.SCANNING, reason="lost").encode(), False),
+    ],
+)
+def test_a_scope_that_is_changed_before_the_first_scan_is_over_lets_paths_in_too(
+    former: Scope, rebuild: str | None, *, changed: bool
+) -> None:
+    """What was taken from the bus before counts as known; a database that is rebuilt has nothing of before."""
+    site = Site("east", scope=WIDER)
+    site.state.activate()
+    with site.state.transaction() as tx:
+        tx.keep_scope_periods((ScopePeriod(WITH_THE_DATABASE, former.text),))
+        tx.set_identity(first_scan_done=False, rebuild=rebuild)
+    core = parts_of(Driver(Replica(Settings(region=Region("east"))), WIDER, site.state, CAPABILITIES)).core
+    assert core.uncompared.rules is changed
+    assert core.uncompared.was_carried(SAME) is True
+    assert core.uncompared.was_carried(MetaPath(f"{GLOBAL_TOPIC_POLICIES}/acme/orders/persistent/a")) is not changed
 
 
 @pytest.mark.parametrize("lost", [False, True])
