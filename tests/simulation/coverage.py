@@ -53,6 +53,8 @@ FAULTS: Final = {
     "rest": "a region leaves a path out for a while, in which it is deleted everywhere and forgotten",
     "names": "the brokers of a region call clusters otherwise than the group does",
     "rename": "a region is told other names of its clusters",
+    "young": "a region loses its database, after all was deleted and forgotten that a snapshot of before has",
+    "claims": "a region has a name of another one for its own cluster, or no longer",
     "excludes": "a region has fields for itself",
     "carries": "a region is set to carry policies of offloading, or no longer",
     "all carry": "all regions are set to carry them at the end",

@@ -57,6 +57,8 @@ class Mode:
         topics: Chance that topics exist below a path of which a guard asks.
         decide: Chance that an operator looks at what is held, or lost; and that one decides who has looked before.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
+        tells_held: Such a snapshot has what is held back too.
+        young: Chance that a path is deleted everywhere and forgotten after a snapshot, and then a database is lost.
         lies: Chance that a member says something about anybody that it has made up.
         accuses: How often a lie is that somebody has events of a database which it never gave out.
         versions: Chance that a broker is replaced by one of another version; brokers write, and drop what they do not
@@ -73,6 +75,7 @@ class Mode:
         names: Brokers of some regions call clusters otherwise than the group does.
         rename: Chance that a region is started anew with another table of such names.
         disputes: Regions tell each other such tables, and what names a cluster waits while they do not agree.
+        claims: Chance that a region has a name of another one for its own cluster, or no longer.
         excludes: Regions have fields for themselves, each by rules of its own.
         carries: Some regions are set to carry policies of offloading; chance that one is set otherwise.
         rule: Chance that a region is started anew with other such rules.
@@ -125,6 +128,8 @@ class Mode:
     topics: float = 0.0
     decide: float = 0.0
     picture: float = 0.0
+    tells_held: bool = False
+    young: float = 0.0
     lies: float = 0.0
     accuses: float = 0.0
     versions: float = 0.0
@@ -140,6 +145,7 @@ class Mode:
     names: bool = False
     rename: float = 0.0
     disputes: bool = False
+    claims: float = 0.0
     excludes: bool = False
     carries: float = 0.0
     rule: float = 0.0
@@ -246,6 +252,23 @@ _REPAIRS_OPTING_FORGETTING: Final = replace(
 )
 """Paths come into a scope after their deletes were forgotten, and snapshots of before are told there."""
 
+_REPAIRS_YOUNG: Final = replace(
+    _WIPED_FORGETTING,
+    name="repairs-young",
+    picture=0.1,
+    young=0.04,
+    wipe=0.0,
+    pause=0.0,
+    mislay=0.0,
+    vanish=0.002,
+    regions=(2, 2, 3),
+    paths=1,
+    found=0.5,
+    outside=0.06,
+    actions=(100, 180),
+)
+"""Databases are made after paths were deleted and forgotten, and are told snapshots of before."""
+
 _SCOPED_TREES: Final = replace(
     _SCOPES, name="scoped-trees", trees=True, compares=True, paths=7, actions=(100, 220), pause=0.005, lose=0.02
 )
@@ -273,6 +296,9 @@ _MAPPINGS: Final = replace(
 _DISPUTES: Final = replace(
     _MAPPINGS, name="disputes", disputes=True, rename=0.04, starved=0.5, decide=0.0, vanish=0.01, actions=(60, 120)
 )
+
+_CONTRADICTIONS: Final = replace(_DISPUTES, name="contradictions", claims=0.05, rename=0.01, starved=0.2)
+"""Two regions may have one name for two clusters."""
 
 _EXCLUDED: Final = replace(
     _CALM,
@@ -390,6 +416,14 @@ LIARS: Final = (
     replace(_LIAR, name="liar-accusing", lies=0.1, accuses=0.6, masked=True),
 )
 """A member says anything about anybody."""
+
+CROSSINGS: Final = (
+    replace(_CLASSES, name="liar-classes", lies=0.2, pause=0.0),
+    replace(_OPTING, name="liar-opting", lies=0.2, pause=0.0, actions=(80, 180)),
+    replace(_EXCLUDED, name="liar-excluded", lies=0.2),
+    replace(_TOPICS, name="topics-restored", restore=0.02, mislay=0.1, reorder=1, compares=True),
+)
+"""Two families at once."""
 
 MODES: Final[dict[str, Mode]] = {
     mode.name: mode
@@ -557,6 +591,32 @@ MODES: Final[dict[str, Mode]] = {
         replace(_FORGETTING_STORM, name="repairs-forgetting", picture=0.05, actions=(300, 500)),
         replace(_WIPED_FORGETTING, name="repairs-wiped", picture=0.05),
         replace(_PARTING, name="repairs-parting", picture=0.05),
+        _REPAIRS_YOUNG,
+        replace(
+            _CALM,
+            name="repairs-held",
+            picture=0.12,
+            tells_held=True,
+            limits=NARROW,
+            paths=7,
+            actions=(80, 160),
+            outside=0.25,
+            found=0.5,
+            crash=0.005,
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="found-people",
+            decide=0.15,
+            regions=(3,),
+            paths=5,
+            outside=0.25,
+            found=0.8,
+            late=0.8,
+            crash=0.02,
+            gap=0.01,
+        ),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
         _REPAIRS_OPTING_FORGETTING,
         _CLASSES,
@@ -567,6 +627,7 @@ MODES: Final[dict[str, Mode]] = {
         replace(_SCOPED_TREES, name="scoped-people", decide=0.05, guarded=0.4, limits=NARROW, outside=0.2),
         replace(_SCOPED_TREES, name="opting-trees", rescope=0.012, actions=(120, 260)),
         *LIARS,
+        *CROSSINGS,
         _TOPICS,
         _VERSIONS,
         replace(_VERSIONS, name="projections", older=0.7, crash=0.015, versions=0.015, compares=True),
@@ -583,6 +644,7 @@ MODES: Final[dict[str, Mode]] = {
         ),
         _MAPPINGS,
         _DISPUTES,
+        _CONTRADICTIONS,
         _EXCLUDED,
         replace(_EXCLUDED, name="excluded-restored", restore=0.03, wipe=0.0),
         _COLLECTED,

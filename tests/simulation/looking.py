@@ -7,7 +7,7 @@ seen, whenever his decision is performed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ class Look:
         lost: Digest of the loser, of a conflict.
         stamp: Of what was held.
         past: Everything that whoever wrote what he was shown had seen, that included.
+        known: Stamp of what was known.
+        hold: What was held.
     """
 
     path: MetaPath
@@ -40,11 +42,20 @@ class Look:
     lost: Digest | None = None
     stamp: Stamp | None = None
     past: frozenset[Content] = field(default=frozenset(), repr=False)
+    known: Stamp | None = None
+    hold: Hold | None = None
 
     def only(self, kind: str) -> Look:
         """The same look, of somebody who asks for nothing else."""
         chosen = tuple(choice for choice in self.choices if choice[0] == kind)
-        return Look(self.path, chosen, self.stored, self.lost, self.stamp, self.past)
+        return replace(self, choices=chosen)
+
+    def still_so(self, register: Register | None) -> bool:
+        """Whether the path is as it was shown: what is known, what stands there, and what is held, if anything was."""
+        known = register.known.stamp if register is not None and register.known is not None else None
+        stored = register.stored_digest if register is not None else None
+        hold = register.hold if register is not None else None
+        return (known, stored) == (self.known, self.stored) and (self.hold is None or _same(self.hold, hold))
 
 
 def looks_at(site: Site, history: History) -> Iterator[Look]:
@@ -69,6 +80,8 @@ def at_hold(site: Site, history: History, register: Register, hold: Hold) -> Loo
         register.stored_digest,
         stamp=hold.stamp,
         past=_past(site, history, register),
+        known=_known(register),
+        hold=hold,
     )
 
 
@@ -80,14 +93,31 @@ def at_conflict(site: Site, history: History, row: ConflictRow) -> Look:
     loser = history.named.get((row.path, row.loser))
     if loser is not None:
         past |= _seen_of(site, loser)
-    return Look(row.path, (("restore", told),), register.stored_digest, lost=row.loser_digest, past=past)
+    return Look(
+        row.path,
+        (("restore", told),),
+        register.stored_digest,
+        lost=row.loser_digest,
+        past=past,
+        known=_known(register),
+    )
 
 
 def at_event(site: Site, event: MetadataChangeEvent) -> Look:
     """A look at an event from the future."""
     register = site.disk.tables.registers.get(event.path) or Register(path=event.path)
     told = {"path": str(event.path), "stamp": str(event.stamp), **arguments(register.shows)}
-    return Look(event.path, (("release", told),), register.stored_digest, stamp=event.stamp)
+    return Look(event.path, (("release", told),), register.stored_digest, stamp=event.stamp, known=_known(register))
+
+
+def _known(register: Register) -> Stamp | None:
+    return register.known.stamp if register.known is not None else None
+
+
+def _same(shown: Hold, hold: Hold | None) -> bool:
+    if hold is None:
+        return False
+    return (shown.stamp, shown.reason, shown.since_ms) == (hold.stamp, hold.reason, hold.since_ms)
 
 
 def decide(site: Site, look: Look, rng: Random) -> tuple[int, str]:

@@ -1,7 +1,8 @@
 """Proof that the world can fail: each deliberate break of the algorithm must be caught within some seeds.
 
 ``python -m tests.simulation.mutants [--seeds 300] [--only NAME]`` prints the table; its exit status says whether all
-were caught. Breaks are made at run time and undone again.
+were caught. Breaks are made at run time and undone again. ``--independent --seeds 2000 --start 1000003`` plays drawn
+schedules alone, against the breaks that others have chosen.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
 from syncer.conflict import apply as decided_writes
@@ -59,6 +60,7 @@ from tests.simulation import (
     credulous,
     excluding,
     going_over,
+    held_changes,
     incomplete,
     misread,
     offloading,
@@ -781,7 +783,7 @@ MUTANTS = (
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
     Mutant(
         "a repair raises what was forgotten",
-        (),
+        ("repairs-forgetting",),
         _forgotten_is_raised,
         schedule="what_was_deleted_and_forgotten_since_a_snapshot_does_not_rise_again",
     ),
@@ -789,7 +791,7 @@ MUTANTS = (
     Mutant("a repair tells what is outgrown", ("repairs",), _outgrown_is_told),
     Mutant(
         "a young database knows all",
-        (),
+        ("repairs-young",),
         _young_knows_all,
         schedule="a_database_that_was_made_since_a_snapshot_does_not_raise_what_it_never_heard_of",
     ),
@@ -809,7 +811,7 @@ MUTANTS = (
     ),
     Mutant(
         "a decision outlives what was shown",
-        (),
+        ("people", "scoped-people"),
         _decision_outlives_what_was_shown,
         schedule="what_is_written_elsewhere_before_a_decision_is_completed_ends_it",
     ),
@@ -913,6 +915,10 @@ MUTANTS = (
         for name, modes, patches in incomplete.BREAKS
     ),
     *(
+        Mutant(name, modes, patches, rare=name in held_changes.RARELY_HARMFUL)
+        for name, modes, patches in held_changes.BREAKS
+    ),
+    *(
         Mutant(name, modes, patches)
         for name, modes, patches in (
             *credulous.DRAWN,
@@ -929,9 +935,44 @@ MUTANTS = (
 )
 
 
-def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
-    """How many seeds it took and how the break showed, or ``None`` when no seed has caught it."""
-    if mutant.schedule:
+INDEPENDENT: Final = (
+    "each start begins with no deletes",
+    "whatever lacks was removed",
+    "kept fields are not written back",
+    "nobody owes fields at first contact",
+    "brokers are not asked anew",
+    "what comes into the scope is as it was",
+    "a class is all that a region carries",
+    "a rule that went shares on a write",
+    "a changed rule is not read again",
+    "another table of names is not noticed",
+    "edits that may not leave are not kept",
+    "a repair raises what was forgotten",
+    "a local hold ends by a remote change",
+    "decisions compare only what is known",
+    "any hold may be confirmed",
+    "a decision outlives what was shown",
+    "what was due is done though the path has left",
+    "deletes found after a change of scope pass",
+    "disputed names hold nothing",
+    "a repair tells what is held back",
+    "a young database knows all",
+    "a fence goes on from an old store",
+    "a restore goes over an unread store",
+)
+"""Breaks of the newer rules that others have chosen than those who wrote the rules: chance alone finds them."""
+
+
+def hunt(mutant: Mutant, seeds: int, start: int = 0, *, drawn: bool = False) -> tuple[int, str] | None:
+    """How many seeds it took and how the break showed, or ``None`` when no seed has caught it.
+
+    Args:
+        mutant: The break.
+        seeds: How many to try.
+        start: The first one.
+        drawn: Chance has to find it, whether there is a scripted schedule or not.
+    """
+    if mutant.schedule and not drawn:
         return _hunt_by_schedule(mutant)
     with broken(mutant):
         for count in range(seeds):
@@ -956,19 +997,22 @@ def _hunt_by_schedule(mutant: Mutant) -> tuple[int, str] | None:
     return None
 
 
-def _hunt_named(name: str, seeds: int) -> tuple[int, str] | None:
-    return hunt(next(mutant for mutant in MUTANTS if mutant.name == name), seeds)
+def _hunt_named(name: str, seeds: int, start: int, drawn: bool) -> tuple[int, str] | None:
+    return hunt(next(mutant for mutant in MUTANTS if mutant.name == name), seeds, start, drawn=drawn)
 
 
-def hunt_all(mutants: Sequence[Mutant], seeds: int, *, processes: int) -> int:
+def hunt_all(mutants: Sequence[Mutant], seeds: int, *, processes: int, start: int = 0, drawn: bool = False) -> int:
     """Hunt these, print the table, and tell how many were caught."""
     caught = 0
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        found = pool.map(_hunt_named, [mutant.name for mutant in mutants], [seeds] * len(mutants))
+        names = [mutant.name for mutant in mutants]
+        found = pool.map(_hunt_named, names, [seeds] * len(names), [start] * len(names), [drawn] * len(names))
         for mutant, catch in zip(mutants, found, strict=True):
             caught += catch is not None
-            by = mutant.schedule or f"seed {catch[0]:4}" if catch else ""
-            verdict = f"caught by {by}: {catch[1]}" if catch else f"ESCAPED {mutant.schedule or f'{seeds} seeds'}"
+            script = "" if drawn else mutant.schedule
+            mode = mutant.modes[(catch[0] - 1) % len(mutant.modes)] if catch and not script else ""
+            by = script or f"{mode}, schedule {catch[0]:4}" if catch else ""
+            verdict = f"caught by {by}: {catch[1]}" if catch else f"ESCAPED {script or f'{seeds} seeds'}"
             print(f"{mutant.name:45} {verdict}", flush=True)
     return caught
 
@@ -977,11 +1021,19 @@ def main() -> int:
     """Hunt them all; print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
     parser.add_argument("--seeds", type=int, default=300, help="seeds to try per break")
+    parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--only", help="the break of this name")
+    parser.add_argument(
+        "--independent", action="store_true", help="those that others have chosen, by drawn schedules alone"
+    )
     parser.add_argument("--processes", type=int, default=1, help="how many hunt at once")
     options = parser.parse_args()
     mutants = [mutant for mutant in MUTANTS if options.only in {None, mutant.name}]
-    caught = hunt_all(mutants, options.seeds, processes=options.processes)
+    if options.independent:
+        mutants = [mutant for mutant in mutants if mutant.name in INDEPENDENT]
+    caught = hunt_all(
+        mutants, options.seeds, processes=options.processes, start=options.start, drawn=options.independent
+    )
     print(f"{caught} of {len(mutants)} breaks caught")
     return 0 if caught == len(mutants) else 1
 

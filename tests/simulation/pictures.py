@@ -60,8 +60,14 @@ class Picture:
         )
 
 
-def take(site: Site, scope: Scope) -> Picture:
-    """Take a picture of a region now."""
+def take(site: Site, scope: Scope, *, held: bool = False) -> Picture:
+    """Take a picture of a region now.
+
+    Args:
+        site: The region.
+        scope: Its scope.
+        held: It has what is held back too, as none is that a daemon takes: somebody may have made it up by the store.
+    """
     events: list[MetadataChangeEvent] = []
     unseen: list[MetaPath] = []
     for path, register in sorted(site.disk.tables.registers.items()):
@@ -71,7 +77,7 @@ def take(site: Site, scope: Scope) -> Picture:
         if is_unmet(register) or (fingerprint(path, node.value) if node is not None else None) != stored.digest:
             unseen.append(path)
             continue
-        if register.due or (register.hold is not None and register.hold.local):
+        if register.due or (register.hold is not None and register.hold.local and not held):
             continue
         events.append(
             MetadataChangeEvent(

@@ -46,6 +46,7 @@ from tests.simulation.field_rules import FieldRules
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
 from tests.simulation.misread import misread
+from tests.simulation.name_disputes import NameDisputes
 from tests.simulation.newer_fields import without_newer
 from tests.simulation.offloading import CarryRules
 from tests.simulation.store import GARBAGE, digest_of
@@ -124,6 +125,8 @@ class Referee:
         """A member who says anything; what others may do because of that is not held against them."""
         self.fields: FieldRules | ExclusionRules | CarryRules | None = None
         """What holds of fields that not every broker knows, where brokers have versions, or that regions exclude."""
+        self.disputes: NameDisputes | None = None
+        """What regions were told of one another's names, where they may have one name for two clusters."""
 
     # -- while it runs
 
@@ -137,8 +140,7 @@ class Referee:
                 self.loses(site)  # as a lie may make it do, once per start
         self._meet(before, tables)
         restored = self._decided(site, before)
-        if self.liar is not None:
-            self._within_bounds(site, before)
+        self._within_bounds(site, before)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
         self._forgotten.update(tables.forgotten)
@@ -192,11 +194,13 @@ class Referee:
                 self.history.took_for(content, register.stored.stamp)
         if isinstance(self.fields, FieldRules):
             self.fields.read(site, before, contents)
+        if self.disputes is not None:
+            self.disputes.decided(site, before)
 
     def _within_bounds(self, site: Site, before: Tables) -> None:
         """Whatever is told, nothing is known that lies far ahead of the clock, or whose author has seen without end."""
         registers, limit = site.disk.tables.registers, site.clock() + site.replica.settings.limits.max_clock_skew_ms
-        if registers is before.registers:
+        if registers is before.registers or self.liar is None:
             return
         for path, register in registers.items():
             known = register.known
@@ -270,6 +274,9 @@ class Referee:
             look = self._asked.get((site.region, number))
             if look is None:
                 continue
+            if not look.still_so(before.registers.get(look.path)):
+                detail = f"{site.region} has done what an operator asked for ({operation.kind}), who was shown {look}"
+                raise Violation("not shown", look.path, detail)
             match operation.kind:
                 case "confirm" if look.stamp is not None:
                     self._confirmed.add((site.region, look.path, look.stamp, look.stored))
@@ -278,8 +285,16 @@ class Referee:
                 case "reject":
                     self._rejected[site.region, look.path] = look
                 case "restore":
+                    self._restored_rightly(site, before, look)
                     restored = look
         return restored
+
+    @staticmethod
+    def _restored_rightly(site: Site, before: Tables, look: Look) -> None:
+        """What stands in a store that was not read whole yet, no operator was shown who has restored something."""
+        stands = site.store.content(look.path).digest
+        if not before.identity.first_scan_done and stands not in {None, look.stored}:
+            raise Violation("not shown", look.path, f"{site.region} restores a value where nobody has read the store")
 
     def _end_wishes(self, region: Region, tables: Tables) -> None:
         """What an operator has wished, and what has ended since, is no wish of his any more."""
@@ -349,8 +364,15 @@ class Referee:
             raise Violation("two values", path, f"{event.stamp} names two values")
         if not known.held:
             self._told_again.add((path, event.stamp))
+        elif event.sequence and site.region == event.stamp.region and site.collectors is None:
+            self._released(site, event)
         known.held = event.sequence == 0
         return True
+
+    def _released(self, site: Site, event: MetadataChangeEvent) -> None:
+        """What was held back is published: only as an operator says so."""
+        if not any(each[:3] == (site.region, event.path, event.stamp) for each in self._confirmed):
+            raise Violation("guard", event.path, f"{site.region} publishes {event.stamp}, which waits for a person")
 
     def _raises_nothing(self, site: Site, before: Tables, event: MetadataChangeEvent) -> None:
         """A region tells an old value again only where it knows it: nobody may have forgotten a later delete of it.
@@ -385,6 +407,8 @@ class Referee:
             )
         if event.value is None and event.sequence:
             self._deleted.append(path)
+            if site.lacks.get(path) is content:
+                raise Violation("guard", path, f"{event.stamp}: {path} was deleted while {site.region} left it out")
 
     def sent(self, site: Site, events: Sequence[MetadataChangeEvent]) -> None:
         """A daemon sends rows of its outbox: each may leave the region now, whenever it was stamped.
@@ -434,6 +458,10 @@ class Referee:
             raise Violation(
                 "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"
             )
+        if self.disputes is not None and not any(each[:3] == (site.region, path, stamp) for each in self._confirmed):
+            self.disputes.written(site, path, stamp, after)
+        if site.let_go.get(path) == stamp:
+            raise Violation("has left", path, f"{site.region} wrote {stamp}, which was due when the path had left it")
         register = site.disk.tables.registers.get(path)
         shown = register.stored_digest if register is not None else None  # by the group's fields
         if misread(path, before) and (before == GARBAGE or shown != digest_of(path, before or b"")):
@@ -652,10 +680,23 @@ class Referee:
             self._at_rest(world, site)
             self._conflicts(site)
         self._published(world)
+        for site in world.sites.values():
+            self._spoken_for(site)
         for path in sorted({path for path, _ in self.history.named}):
             self._converged(world, path)
         if self.fields is not None:
             self.fields.judge(world)
+
+    def _spoken_for(self, site: Site) -> None:
+        """Of all that was written where a region publishes, something is known: nobody else can tell it."""
+        registers = site.disk.tables.registers
+        for path, node in site.store.nodes.items():
+            content = node.content
+            if content is None or not content.outside or direction_of(site, path) not in _LEAVING:
+                continue
+            register = registers.get(path)
+            if register is None or (register.known is None and register.hold is None):
+                raise Violation("unspoken", path, f"{content} stands in {site.region}, and nobody speaks for it")
 
     def plain(self, digest: Digest | None) -> Digest | None:
         """The digest by which contents are told apart: of a value without fields that not every broker knows."""
@@ -799,6 +840,8 @@ class Referee:
         ]
         winner = functools.reduce(_greater, honest) if honest else None
         for site in world.sites.values() if winner is not None else ():
+            if direction_of(site, path) is Direction.IGNORE:
+                continue
             known = _known_of(site, path) or _known_in(site.disk.tables.forgotten.get(path))
             if winner is None or (known is not None and _greater(known.stamp, winner) == known.stamp):
                 continue
@@ -817,6 +860,13 @@ class Referee:
         values = {content.digest for (at, _), content in self.history.named.items() if at == path and content.digest}
         return not any(_has(site, path, digest) for site in world.sites.values() for digest in values)
 
+    def _undone(self, world: World, path: MetaPath, stamp: Stamp) -> bool:
+        """Whether a value went with a delete that was taken back, before another region had it: nobody can tell it."""
+        digest = self.history.named[path, stamp].digest
+        if digest is None or not any(at == path and each.region == stamp.region for at, each in self.history.withdrawn):
+            return False
+        return not any(_has(site, path, digest) for site in world.sites.values())
+
     def _converged(self, world: World, path: MetaPath) -> None:
         stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
         frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
@@ -827,6 +877,7 @@ class Referee:
             if not self.lost:
                 self._nothing_rises(world, path)
             return
+        stamps = [stamp for stamp in stamps if not self._undone(world, path, stamp)] or stamps
         winner = stamps[0]
         for stamp in stamps[1:]:
             winner = stamp if later(stamp, winner, TieOrder.SMALLER_REGION) else winner

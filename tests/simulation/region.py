@@ -33,6 +33,7 @@ from tests.simulation.cluster_names import KNOWN
 from tests.simulation.collecting import CollectionQuestions
 from tests.simulation.disk import Crash
 from tests.simulation.history import Content, Violation
+from tests.simulation.name_disputes import told_by
 from tests.simulation.store import Watch
 from tests.simulation.version_questions import VersionQuestions
 from tests.support.parts import parts_of
@@ -175,6 +176,8 @@ class Daemon:
             parts_of(self.driver).core.place = NamedStore("simulated", names.place)
             if world.mode.disputes:
                 parts_of(self.driver).core.peculiar = Peculiarities(names.for_others())
+        if world.mode.claims:
+            parts_of(self.driver).core.peculiar = Peculiarities(told_by(site))
         self.raised = False
         self.raising: Put | None = None
         self.request: Request | None = None
@@ -421,6 +424,7 @@ class Daemon:
         if self._call(lambda: self._activated(put, written)):
             self.raised = True
             self.request = None
+            self.site.let_go |= self.site.leaving
             self.tell("is active")
 
     def _activated(self, put: Put, written: Written) -> None:
@@ -758,6 +762,8 @@ class Daemon:
         for _, message in delivery.messages:
             if isinstance(message, MetadataChangeEvent):
                 self.tell("folds", message.path, message.stamp, "delete" if message.value is None else "")
+                if self.site.let_go.get(message.path) == message.stamp:
+                    del self.site.let_go[message.path]
         self.deliveries.append(delivery)
 
         def take() -> None:
@@ -765,7 +771,13 @@ class Daemon:
             while left:
                 left = self.driver.consume(left, self.now)
 
-        if not self._call(take) and self.alive:
+        disputes = self.world.referee.disputes
+        if disputes is not None:
+            disputes.arrives(self.site, [message for _, message in delivery.messages])
+        taken = self._call(take)
+        if disputes is not None:
+            disputes.taken(self.site, whole=taken)
+        if not taken and self.alive:
             self.deliveries.remove(delivery)
             self.world.bus.again(delivery)
 

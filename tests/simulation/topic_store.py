@@ -6,19 +6,21 @@ whole topic, whatever was compacted since: the referee's only source, beside wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from syncer.model import MetaPath, Millis, Stamp
 from syncer.stores.contract import Entry
 from syncer.system_topics.log import GONE, NOTHING, Held, LogMessage, WriterClaim
 from syncer.system_topics.policies import key_of, namespace_of, path_of
 from tests.simulation.history import Content, Violation
-from tests.simulation.store import Node, SimStore, digest_of
+from tests.simulation.store import Node, SimStore, StoreCopy, digest_of
 
 if TYPE_CHECKING:
     from tests.simulation.topic_daemon import SimTopicLog
+
+_Kept = TypeVar("_Kept")
 
 BASE: Final = "/admin/topic-policies/global"
 TENANT: Final = MetaPath("/admin/policies/t")
@@ -242,6 +244,12 @@ class TopicStore(SimStore):
         if old.digest != new.digest:
             self._overwritten(path, old, new)
 
+    def put_back(self, copy: StoreCopy) -> None:
+        """The metadata store is as it was; topics are not kept there, and stay as they are."""
+        nodes = _apart(copy.nodes, in_topics=False) | _apart(self.nodes, in_topics=True)
+        absent = _apart(copy.absent, in_topics=False) | _apart(self.absent, in_topics=True)
+        super().put_back(StoreCopy(nodes, absent, copy.transactions))
+
     # -- what befalls a topic
 
     def compact_topics(self) -> bool:
@@ -262,6 +270,11 @@ class TopicStore(SimStore):
                 if number_of(each.id) in gone and path is not None:
                     self._keys[path].top = NOTHING
         return True
+
+
+def _apart(found: Mapping[MetaPath, _Kept], *, in_topics: bool) -> dict[MetaPath, _Kept]:
+    """Those that are kept in topics, or the others."""
+    return {path: each for path, each in found.items() if (namespace_of(path) is not None) == in_topics}
 
 
 def number_of(message_id: str) -> int:

@@ -26,7 +26,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.errors import RevisionMismatch, StateUnavailable
-from syncer.model import MetaPath, Millis, Region, ResourceKind
+from syncer.model import MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.paths import classify, fence_path
 from syncer.replication.antientropy.class_sums import SumsLabel
 from syncer.replication.fence import Fence, order_of
@@ -37,7 +37,7 @@ from tests.simulation import collecting, own_credentials, pictures
 from tests.simulation.broker_writes import BrokerGroup, BrokerWriters
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.classes import travels_rightly
-from tests.simulation.cluster_names import CLUSTER, ISOLATION, BrokerNames, clustered, rates
+from tests.simulation.cluster_names import CLUSTER, ISOLATION, OWN, BrokerNames, clustered, rates
 from tests.simulation.collecting import Collectors
 from tests.simulation.disk import Crash, Disk, Tables, Trouble
 from tests.simulation.excluding import NAMESPACES as EXCLUDING
@@ -49,6 +49,7 @@ from tests.simulation.history import Content, History, Violation
 from tests.simulation.liar import Liar
 from tests.simulation.looking import Look, at_hold, decide, looks_at
 from tests.simulation.misread import misread, programs_of_before, write_one
+from tests.simulation.name_disputes import NameDisputes
 from tests.simulation.offloading import CarryRules, is_set_to, set_to
 from tests.simulation.offloading import drawn as drawn_to_carry
 from tests.simulation.pictures import Picture
@@ -194,6 +195,14 @@ class Site:
     """Its brokers, where they may collect topics."""
     came_in: dict[MetaPath, Content] = field(default_factory=dict)
     """What stood at paths that came into its scope, when they last did."""
+    lacks: dict[MetaPath, Content] = field(default_factory=dict)
+    """Deletes of paths that came into its scope then, which were made before."""
+    leaving: dict[MetaPath, Stamp] = field(default_factory=dict)
+    """What was due at paths that its scope leaves out, which no daemon has begun with yet."""
+    let_go: dict[MetaPath, Stamp] = field(default_factory=dict)
+    """What was due at paths when they left its scope, and was not told to it again since."""
+    claims: str = ""
+    """The name that it has for its own cluster, where that is not one of its own; a mistake of its operator."""
     older: bool = False
     """It runs the program before this one."""
     began_older: bool = False
@@ -293,6 +302,8 @@ class World:
         """Judges the part of policies of offloading that is carried."""
         if self.carrying is not None:
             self.referee.fields = self.carrying
+        if mode.claims:
+            self.referee.disputes = NameDisputes()
         self.met = self.referee.met
         """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
@@ -699,6 +710,8 @@ class World:
             (mode.collects, "collects"),
             (mode.turns, "turns"),
             (mode.carries, "carries"),
+            (mode.claims, "claims"),
+            (mode.young, "young"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -767,8 +780,14 @@ class World:
                 self.rescope(site, rng.choice(WHOLE_OR_NOT[2:]))
                 self.rest_without(rng.choice(self.paths))
                 self.rescope(site, SCOPE)
+            case "young" if self._others_are_whole(site):
+                self.pictures.append(pictures.take(site, site.scope or self.scope))
+                self.rest_without(rng.choice(self.paths))
+                self.wipe(site, None)
             case "rename" if site.store.names is not None:
                 self.rename(site, site.store.names.table(rng))
+            case "claims":
+                self.claim(site, rng.choice(("", "", OWN, *(f"of-{other}" for other in self.sites))))
             case "partition":
                 site.cut_off_until = self.story.now + rng.choice((2_000, 20_000, 60_000))
                 self.story.tell(site.region, "is cut off from the bus for a while")
@@ -793,7 +812,7 @@ class World:
             case "decide":
                 return self._decide(site)
             case "picture":
-                self.pictures.append(pictures.take(site, site.scope or self.scope))
+                self.pictures.append(pictures.take(site, site.scope or self.scope, held=self.mode.tells_held))
             case "repair" if self.pictures:
                 self.tell_again(site, rng.choice(self.pictures))
             case _:
@@ -816,6 +835,17 @@ class World:
             path: node.content
             for path, node in site.store.nodes.items()
             if node.content is not None and former is not None and scope.contains(path) and not former.contains(path)
+        }
+        site.lacks = {
+            path: content
+            for path, content in site.store.absent.items()
+            if content.outside and path not in site.store.nodes and former is not None
+            if scope.contains(path) and not former.contains(path)
+        }
+        site.leaving = {
+            path: register.known.stamp
+            for path, register in site.disk.tables.registers.items()
+            if register.known is not None and register.due and not scope.contains(path)
         }
         self.referee.rescopes(site)
         self.story.tell(site.region, "gets another scope", None, scope.fingerprint)
@@ -860,6 +890,13 @@ class World:
         self._serves_by_name(site)
         self.story.tell(site.region, "is told other names", None, *sorted(told.items()))
         return changed
+
+    def claim(self, site: Site, name: str) -> None:
+        """A region is started anew with another name for its own cluster; none: one that no other region has."""
+        for daemon in list(site.daemons):
+            daemon.crash()
+        site.claims = name
+        self.story.tell(site.region, "has for its own cluster the name", None, name or "that nobody else has")
 
     def _rename_at_rest(self) -> None:
         """At rest, another table publishes what it gives another meaning, and nothing else; no path comes or goes."""
@@ -985,7 +1022,7 @@ class World:
                     self.drain(other)
         site.disk.lose(copy)
         site.deletes.clear()  # nobody is left who knows of them
-        site.came_in = {}  # nor of what was not carried
+        site.came_in, site.lacks, site.leaving, site.let_go = {}, {}, {}, {}  # nor of what was not carried
         if copy is None and self.mode.picture:
             site.disk.set_facts(generation=site.disk.born())
         self.referee.loses(site)
@@ -1008,6 +1045,8 @@ class World:
         sends before it is connected anew; it would be met by revisions that are given out again.
         """
         entry = copy.nodes.get(fence_path(site.region))
+        if entry is None and self.topics is not None:
+            return False  # whose fence it is that messages of topics have, nobody can tell here
         identity = site.disk.tables.identity
         if entry is not None and identity.store_id is not None:
             fence = Fence.decode(entry.value)
@@ -1069,6 +1108,8 @@ class World:
             site.disk.trouble = Trouble.NONE
             site.disk.ask("resume")
             site.cut_off_until = 0
+            if site.claims:
+                self.claim(site, "")
             for daemon in site.daemons:
                 daemon.sleeps_until, daemon.tick_ms = 0, TICK_MS
             for path, node in list(site.store.nodes.items()):
