@@ -73,6 +73,7 @@ def false_facts(scene: Scene) -> dict[str, Facts]:
         "clusters": {"clusters": ("east", "mars")},
         "names": {"names": swapped, "clusters": ("east", "west")},
         "renaming": {"renaming": True, "clusters": ("east", "west"), "names": swapped},
+        "offloaded": {"offloaded": ("acme/orders", "no namespace", "nobody/nothing")},
         "excluded": {"excluded": {"/admin/policies/**": ("adminRoles", "replication_clusters")}},
     }
 
@@ -123,6 +124,7 @@ SIZES: Final[Mapping[str, Sizes]] = {
     "rules": Sizes(_rules(RULES_CHARACTERS), "r" * (RULES_CHARACTERS + 1)),
     "roots": _TEXTS,
     "clusters": _LIST,
+    "offloaded": _LIST,
     "names": _TEXTS,
     "excluded": Sizes({name: [NAME] for name in _names(FEW // 2)}, {"/**": [NAME] * (FEW + 10)}),
 }

@@ -24,7 +24,7 @@ PATHS: Final = 1_000
 REQUESTS: Final = 20
 REPEATED: Final = 600
 """Messages of the bus that are said again, the latest."""
-HARMLESS: Final = ("version", "brokers", "able", "ready", "roots", "retold", "alive", "excluded")
+HARMLESS: Final = ("version", "brokers", "able", "ready", "roots", "retold", "alive", "excluded", "offloaded")
 """Fields that honest heartbeats leave empty here: the attacker's own say something before all is said again."""
 
 
@@ -156,10 +156,10 @@ BY_FIELDS: Final[tuple[Attack, ...]] = (
     Attack(
         name="versions and projections that nobody has",
         topic=Topic.BLOCKING,
-        what="Heartbeats of brokers, of a version, and of projections that nobody has, in an own name and in west's.",
-        does=lambda s: s.say_all(_false(s, "version", "brokers", "able", "ready", "roots")),
+        what="Heartbeats of brokers, of a version, projections and offloaded namespaces that nobody has, in two names.",
+        does=lambda s: s.say_all(_false(s, "version", "brokers", "able", "ready", "roots", "offloaded")),
         who=EVERYBODY,
-        fills=lie("message Heartbeat", *_fields("version", "brokers", "able", "ready", "roots")),
+        fills=lie("message Heartbeat", *_fields("version", "brokers", "able", "ready", "roots", "offloaded")),
     ),
     Attack(
         name="deletes that are never applied",

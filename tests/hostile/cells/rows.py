@@ -76,6 +76,7 @@ _SIZED: Final = (
     "clusters",
     "names",
     "excluded",
+    "offloaded",
 )
 FIELDS: Final = tuple(f"heartbeat {each}" for each in (*_SIZED, *_OF_TWO_WORDS))
 
