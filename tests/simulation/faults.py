@@ -421,7 +421,6 @@ CROSSINGS: Final = (
     replace(_CLASSES, name="liar-classes", lies=0.2, pause=0.0),
     replace(_OPTING, name="liar-opting", lies=0.2, pause=0.0, actions=(80, 180)),
     replace(_EXCLUDED, name="liar-excluded", lies=0.2),
-    replace(_TOPICS, name="topics-restored", restore=0.02, mislay=0.1, reorder=1, compares=True),
 )
 """Two families at once."""
 

@@ -18,10 +18,8 @@ from syncer.model import Version
 from syncer.operations.registry import Registry
 from syncer.repair.rules import Why, retell
 from syncer.replacing import replace
-from syncer.replication import driver
 from syncer.replication.control import decisions, repair
 from syncer.replication.control.part import OperatorControl
-from syncer.replication.fence import Fence, raised
 from syncer.replication.local import observe
 from syncer.replication.local.deletes import holding
 from syncer.replication.local.part import OwnStore
@@ -101,17 +99,6 @@ def a_repair_tells_what_is_held_back() -> Patches:
     return [(repair, "retell", telling)]
 
 
-def a_fence_goes_on_from_an_old_store() -> Patches:
-    """The number of a fence that was put back is counted on, though later ones were given out."""
-
-    def counting(*facts: Any, rebuilding: bool, **more: Any) -> Any:
-        found = raised(*facts, rebuilding=rebuilding, **more)
-        entry = facts[0]
-        return replace(found, number=Fence.decode(entry.value).number + 1 if entry is not None else 1)
-
-    return [(driver, "raised", counting)]
-
-
 def a_restore_goes_over_an_unread_store() -> Patches:
     """An operator may restore a value before the whole store was read."""
     handler = Registry.handler
@@ -159,7 +146,6 @@ BREAKS: Final[tuple[tuple[str, tuple[str, ...], Callable[[], Patches]], ...]] = 
     ("deletes found after a change of scope pass", _OPTING, deletes_found_after_a_change_of_scope_pass),
     ("disputed names hold nothing", ("contradictions",), disputed_names_hold_nothing),
     ("a repair tells what is held back", ("repairs-held",), a_repair_tells_what_is_held_back),
-    ("a fence goes on from an old store", ("topics-restored",), a_fence_goes_on_from_an_old_store),
     ("a restore goes over an unread store", ("found-people",), a_restore_goes_over_an_unread_store),
     ("nobody owes fields at first contact", ("versions",), nobody_owes_fields_at_first_contact),
     ("a rule that went shares on a write", ("excluded",), a_rule_that_went_shares_on_a_write),
@@ -171,8 +157,6 @@ RARELY_HARMFUL: Final = frozenset(
         "any hold may be confirmed",
         "what was due is done though the path has left",
         "a repair tells what is held back",
-        "a fence goes on from an old store",
     }
 )
-"""Those that take what is held for another reason by the time of a decision, a path that leaves while it waits, or both
-a store that was put back and topics."""
+"""Those that take what is held for another reason by the time of a decision, or a path that leaves while it waits."""

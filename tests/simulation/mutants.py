@@ -957,7 +957,6 @@ INDEPENDENT: Final = (
     "disputed names hold nothing",
     "a repair tells what is held back",
     "a young database knows all",
-    "a fence goes on from an old store",
     "a restore goes over an unread store",
 )
 """Breaks of the newer rules that others have chosen than those who wrote the rules: chance alone finds them."""
