@@ -122,9 +122,13 @@ class Reach:
         tenant = tenant_of(path)
         if self.tenants is not None and tenant not in self.tenants:
             return None
-        if self.under is not None and not is_under(path, self.under):
+        under = self.under
+        if under is None or is_under(path, under):
+            return NamesBelow(kind=FIRST_FORM, tenant=tenant)
+        above, _, alone = under.rpartition("/")
+        if above != path:
             return None
-        return NamesBelow(kind=FIRST_FORM, tenant=tenant)
+        return NamesBelow(kind=FIRST_FORM, tenant=tenant, kind_of=lambda name: FIRST_FORM if name == alone else None)
 
     def _wants_named(self, above: MetaPath, name: str, kind: ResourceKind, tenant: str | None) -> bool:
         if kind is ResourceKind.ISOLATION_POLICY and name != _NAME:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spark_snapshot.sources.folders import Folders
@@ -141,9 +142,13 @@ def test_text_and_back(tenants: frozenset[str] | None, under: MetaPath | None) -
         assert (again.scope.rules, again.tenants, again.under) == (scope.rules, tenants, under)
 
 
+ALONE: Final = MetaPath("/admin/policies/property/cluster/namespace")
+
+
 @given(
     path=paths(), tenants=st.none() | st.frozensets(NAMES, max_size=3), under=st.none() | paths(), of=st.integers(1, 3)
 )
+@example(path=ALONE, tenants=None, under=ALONE, of=2)
 def test_namespaces_of_the_first_form_are_found_beside_what_is_wanted_and_change_nothing_of_it(
     path: MetaPath, tenants: frozenset[str] | None, under: MetaPath | None, of: int
 ) -> None:
