@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from syncer.conflict.acts import Need
 from syncer.conflict.cluster_names.disputes import ANY_NAME, Doubted
-from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, topic_list
+from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, served_by, topic_list
 from syncer.conflict.cluster_names.places import LISTS, clusters_named
 from syncer.conflict.fields import brokers
 from syncer.conflict.projection import Document
@@ -172,7 +172,7 @@ def leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
     """(b) Brokers force-delete the topics of a namespace whose policies do not name their own cluster."""
     if proposal.proposed is None:
         return None
-    return _namespace_left_out(proposal) or _topic_policies_left_out(proposal)
+    return _namespace_left_out(proposal) or _topic_policies_left_out(proposal) or _not_served(proposal)
 
 
 def topic_leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
@@ -235,6 +235,13 @@ def _topic_policies_left_out(proposal: Proposal) -> GuardRefusal | None:
             reason, f"{_TOPIC_POLICIES} could not be read: {_first(related.untold)}: {related.untold[path]}"
         )
     return None
+
+
+def _not_served(proposal: Proposal) -> GuardRefusal | None:
+    """Its topics stay, and brokers here refuse whoever looks for them."""
+    newly = (served_by(proposal.present) - served_by(proposal.proposed)) & proposal.settings.clusters
+    detail = f"brokers of {_names(newly)} would not serve it: its allowed_clusters leave them out"
+    return GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, detail) if newly else None
 
 
 def unknown_cluster(proposal: Proposal) -> GuardRefusal | None:

@@ -1,6 +1,7 @@
 """Clusters whose brokers force-delete a topic, by its own policies and by those of its namespace. Pure.
 
-Source: Pulsar 4.2.4, ``PersistentTopic.checkReplication`` and ``checkAllowedCluster``.
+Source: Pulsar 4.2.4, ``PersistentTopic.checkReplication`` and ``checkAllowedCluster``; for whom brokers serve,
+``PulsarWebResource.checkLocalOrGetPeerReplicationCluster``.
 """
 
 from __future__ import annotations
@@ -37,6 +38,17 @@ def topic_list(topic: _Document) -> frozenset[str] | None:
 def allowed(namespace: _Document) -> frozenset[str]:
     """Return the clusters that a namespace allows besides those that it replicates to."""
     return _listed(namespace, "allowed_clusters") or frozenset()
+
+
+def served_by(namespace: _Document) -> frozenset[str]:
+    """Return the clusters whose brokers serve a namespace: those that it allows; where it names none, its replicas.
+
+    Brokers of any other cluster delete nothing where it is among the replicas, and refuse whoever looks for a topic.
+
+    Args:
+        namespace: Policies of the namespace; ``None``: they are absent.
+    """
+    return allowed(namespace) or _listed(namespace, "replication_clusters") or frozenset()
 
 
 def may_newly_delete(present: _Document, proposed: _Document, clusters: frozenset[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, topic_list
+from syncer.conflict.cluster_names.left_out import allowed, deleted_by, may_newly_delete, served_by, topic_list
 
 HERE = frozenset({"west"})
 EAST, WEST, BOTH = ["east"], ["west"], ["east", "west"]
@@ -51,6 +51,23 @@ def test_a_change_that_could_newly_delete_by_no_namespace_is_harmless_by_any() -
             for namespace in namespaces
         ]
         assert possible == frozenset().union(*newly)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "served"),
+    [
+        (None, set()),
+        ({"replication_clusters": BOTH}, {"east", "west"}),
+        ({"replication_clusters": BOTH, "allowed_clusters": []}, {"east", "west"}),
+        ({"replication_clusters": BOTH, "allowed_clusters": EAST}, {"east"}),
+        ({"replication_clusters": EAST, "allowed_clusters": BOTH}, {"east", "west"}),
+        ({"allowed_clusters": EAST}, {"east"}),
+    ],
+)
+def test_a_namespace_is_served_where_it_is_allowed_or_without_such_a_list_where_it_is_replicated(
+    namespace: Any, served: set[str]
+) -> None:
+    assert served_by(namespace) == served
 
 
 def test_lists_that_cannot_be_read_name_no_cluster() -> None:
