@@ -38,6 +38,8 @@ ServiceUrl = Annotated[
     str, AfterValidator(_service_url), WithJsonSchema({"type": "string", "pattern": r"^pulsar(\+ssl)?://"})
 ]
 """Address of a cluster's brokers in Pulsar's own protocol; it may name several hosts."""
+AdminUrl = Annotated[BrokerUrl, WithJsonSchema({"type": "string", "pattern": r"^https?://"})]
+"""The same for the admin REST API, of one broker. The schema says what it said in the first release."""
 
 
 class PulsarBusConfig(BaseModel):
@@ -54,7 +56,7 @@ class PulsarBusConfig(BaseModel):
     kind: Literal["pulsar"] = "pulsar"
     region: str = Field(min_length=1, pattern=r"^[^/\s]+$")
     service_url: ServiceUrl
-    admin_url: BrokerUrl | None = None
+    admin_url: AdminUrl | None = None
     admin_brokers: tuple[BrokerUrl, ...] = ()
     topic: str = Field(pattern=_TOPIC)
     subscription: str = Field(default="pulsar-syncer", min_length=1)
