@@ -100,7 +100,7 @@ def test_what_a_daemon_left_out_for_a_moment_is_met_anew_by_the_next_one(kind: S
     w.everybody_has(P, W)
     w.rescope(b, WITHOUT)
     w.restart("b")
-    w.advance(20_000)
+    w.advance(60_000)  # later than whatever was said while everybody got it
     w.remove("a", P)
     w.deliver("b", w.tell("a"))
     w.beat("b", "a")
