@@ -532,7 +532,7 @@ def _unreadable_is_absent() -> Patches:
         except ValueInvalid:
             return completing.Understood(entry=None, digest=None, kept=None)
 
-    return [(observing, "reading", blind)]
+    return [(observing, "reading", blind), (observing, "readable_here", lambda _, __, ___, entry: entry)]
 
 
 def _scope_does_not_bind_writes() -> Patches:
