@@ -196,7 +196,7 @@ async def test_credentials_that_are_not_taken_pause_it_at_once() -> None:
 
 
 async def test_a_check_that_does_not_hold_keeps_it_where_it_is_until_a_go() -> None:
-    play = NamespacePlay(12)
+    play = NamespacePlay(14)  # no broker is deadlocked in it
     control = Control(play)
     plan = await control.plan()
     play.call("POST", f"/admin/v2/namespaces/{NAMESPACE}/migration", True)

@@ -9,7 +9,7 @@ from syncer.migration.checks.finding import CheckStage, ClusterPair
 from syncer.migration.evidence import ClusterSeen, ClusterUrls
 from syncer.migration.migration_plan import MigrationPlan
 from syncer.migration.reading.cluster import read_cluster
-from syncer.migration.reading.pair import MigrationSide, not_moved, told_of
+from syncer.migration.reading.pair import MigrationSide, NotMoved, not_moved, told_of
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.control.calls import PatientCalls
 from syncer.migration.scope import MigrationScope
@@ -99,7 +99,8 @@ class Survey:
         Raises:
             AdminError: Blue does not answer, or not as it should.
         """
-        stays = await not_moved(self._blue, self._plan.scope)
+        # the preflight has named what stays; here it counts for the mark of the whole cluster alone
+        stays = await not_moved(self._blue, self._plan.scope) if self._plan.scope.whole_cluster else NotMoved()
         pair = replace(
             pair,
             dead_addresses=await self._probe(pair.green.urls),
@@ -110,6 +111,8 @@ class Survey:
 
     async def left_out(self) -> dict[str, int]:
         """Namespaces that the cluster's own mark would take along, though they are not moved → their topics."""
+        if not self._plan.scope.whole_cluster:
+            return {}
         return dict((await not_moved(self._blue, self._plan.scope)).left_out)
 
     async def _read(
