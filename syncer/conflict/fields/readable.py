@@ -206,13 +206,14 @@ def _list(below: Check) -> Check:
 
 
 def _whole(bits: int) -> Check:
-    most, bound = 1 << bits, float(1 << bits)
+    most = 1 << bits
+    lowest, greatest = float(-most), float(most - 1)  # of 63 bits, both are powers of two
 
     def check(node: Any) -> Fault | None:  # noqa: ANN401 - anything that was parsed
         if node.__class__ is int:
             fits = -most <= node < most
         elif node.__class__ is float:
-            fits = -bound - 1 < node < bound
+            fits = lowest <= node <= greatest
         elif node.__class__ is str:
             text = node.strip(_BLANK)
             fits = text in _NOTHING or (_WHOLE.fullmatch(text) is not None and -most <= int(text) < most)

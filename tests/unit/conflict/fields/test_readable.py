@@ -24,6 +24,8 @@ READ: tuple[tuple[ResourceKind, dict[str, Any]], ...] = (
     (NAMESPACE, {"max_producers_per_topic": "3", "deleted": "False", "migrated": 0}),
     (NAMESPACE, {"max_producers_per_topic": " -3 ", "deleted": "", "migrated": "null"}),
     (NAMESPACE, {"max_producers_per_topic": 3.9, "compaction_threshold": -(2**63)}),
+    (NAMESPACE, {"max_producers_per_topic": -2147483648.0, "compaction_threshold": -(2.0**63)}),
+    (NAMESPACE, {"max_producers_per_topic": 2147483647.0, "compaction_threshold": 2.0**63}),
     (NAMESPACE, {"latency_stats_sample_rate": {"a": "", "b": "null", "c": None}}),
     (NAMESPACE, {"resource_group_name": 5, "properties": {"a": True, "b": 1.5}}),
     (NAMESPACE, {"auth_policies": {"namespace_auth": {"role": ["produce", "no such right", 17, None]}}}),
@@ -58,6 +60,14 @@ REFUSED: tuple[tuple[ResourceKind, dict[str, Any], str], ...] = (
         NAMESPACE,
         {"max_producers_per_topic": "3.0"},
         "max_producers_per_topic: a whole number of 32 bits is due, found a text",
+    ),
+    *(
+        (
+            NAMESPACE,
+            {"max_producers_per_topic": beyond},
+            f"max_producers_per_topic: a whole number of 32 bits is due, found a number {beyond}",
+        )
+        for beyond in (2147483647.5, -2147483648.5)
     ),
     (NAMESPACE, {"deleted": 0.0}, "deleted: true or false is due, found a number 0.0"),
     (NAMESPACE, {"deleted": "no"}, "deleted: true or false is due, found a text"),
