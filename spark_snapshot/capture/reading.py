@@ -62,7 +62,7 @@ class ReadFile(ManifestTable):
 
 
 class Read(ManifestTable):
-    """What was read, and how it is to be understood: the files of the store's rows, and of the registers'.
+    """Files of the rows that were read, of the store and of the registers, and how they are to be understood.
 
     ``uncarried``: resources that were met, and are in no file.
     """

@@ -39,7 +39,7 @@ class BackupSide:
 
     @property
     def first_form(self) -> None:
-        """Nobody has noted them."""
+        """A backup does not note namespaces of the first form."""
         return
 
     def excluded(self, path: MetaPath) -> frozenset[str]:

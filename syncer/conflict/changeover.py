@@ -52,9 +52,9 @@ def preferred_ids(kind: ResourceKind) -> tuple[str, ...]:
 
 
 ABLE: Final = frozenset(each for kind in FORMER for each in able_ids(kind))
-"""Those of all kinds that have several, but for those that carry policies of offloading."""
+"""Ids of projections, of all kinds that have several, but for those that carry policies of offloading."""
 ABLE_TO_CARRY: Final = ABLE | {each.id for each in CARRYING.values()}
-"""Those of a region that is set to carry policies of offloading."""
+"""The same with those: by them a region can work that is set to carry policies of offloading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class ProjectionsInUse:
 
 NEWEST: Final = ProjectionsInUse()
 MOST: Final = ProjectionsInUse({**PROJECTIONS, **CARRYING}, able=ABLE_TO_CARRY)
-"""Those by which the most of a value may leave its store, while it holds no credential."""
+"""Projections by which the greatest part of a value leaves its store, and still no credential."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def within_bounds(beat: Heartbeat, first: Callable[[str], bool]) -> Heartbeat:
 
 
 def _own_names(beat: Heartbeat) -> Iterator[str]:
-    """What a heartbeat tells of its region's names of clusters, of fields that are its own, and of what it offloads."""
+    """Yield the names of a heartbeat: of clusters, of fields that are the region's own, of namespaces that offload."""
     yield from (*beat.clusters, *beat.names, *beat.names.values(), *beat.excluded, *beat.offloaded)
     for fields in beat.excluded.values():
         yield from fields

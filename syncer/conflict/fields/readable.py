@@ -36,7 +36,7 @@ _HEXADECIMAL: Final = r"0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][
 _PRIMITIVE: Final = re.compile(rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEXADECIMAL})[fFdD]?)|-?INF")
 """Texts that Java reads as a number with a fraction."""
 _BOXED: Final = re.compile(rf"NaN|[+-]?(?:INF|Infinity|{_DECIMAL})")
-"""Those of them that Jackson reads where there may be none."""
+"""Texts that Jackson reads as such a number where the field may also be null."""
 _MADE_OF_TRUTH: Final = frozenset({"true", "false"})
 """Texts of which an object is made that is made of a truth value."""
 _TRUTHS: Final = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
@@ -276,7 +276,7 @@ _FOUND: Final = (
 
 
 def _mismatch(due: str, node: object) -> Fault:
-    """What is due and what is there; a text may be a secret, and is not shown."""
+    """Say what type is due and which one is there; a text may be a secret, and is not shown."""
     shown = f" {_short(node)}" if isinstance(node, int | float) else ""
     return (f"{due} is due, found {next(name for kind, name in _FOUND if isinstance(node, kind))}{shown}",)
 

@@ -80,8 +80,7 @@ def take_page(
     for entry in entries:
         if local.core.scope.contains(entry.path):
             found[entry.path] = entry
-            local.versions.filters.look_at(entry.path, entry.value)
-            local.misfits.offloaded.look_at(entry.path, entry)
+            local.look_at(entry.path, entry)
         else:
             local.misfits.look_at(entry.path)
     try:

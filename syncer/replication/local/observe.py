@@ -150,9 +150,7 @@ def take_answers(
         local.dirty.decided(path for path in plan.origins if path not in answers)
         told = [path for path in plan.origins if path in answers]
         for path in told:
-            entry = answers[path]
-            local.versions.filters.look_at(path, entry.value if entry is not None else b"")
-            local.misfits.offloaded.look_at(path, answers[path])
+            local.look_at(path, answers[path])
         valid = {path: answers[path] for path in told if local.watch.ledger.valid(plan.ticket, path)}
         related = related_read(plan.related, answers, local.watch.ledger, plan.ticket)
         decide(local, plan.ticket, valid, plan.origins, now, undecided, related)

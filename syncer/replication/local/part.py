@@ -26,6 +26,7 @@ from syncer.replication.local.write_queue import Packer, WriteQueue
 from syncer.replication.recovery.part import Recovery
 from syncer.replication.telemetry import Telemetry
 from syncer.replication.unit_of_work import Committed, UnitsOfWork
+from syncer.stores.contract import Entry
 
 DIRTY_BOUND: Final = 200_000
 
@@ -78,6 +79,11 @@ class OwnStore:
         """Begin to pack batches of writes under the fence that is held."""
         fence = self.core.fence
         return self.writes.packer(fence.fence.number if fence else 0)
+
+    def look_at(self, path: MetaPath, entry: Entry | None) -> None:
+        """Note of a value that was read which parts of it conditions tell about; ``None``: nothing stands there."""
+        self.versions.filters.look_at(path, entry.value if entry is not None else b"")
+        self.misfits.offloaded.look_at(path, entry)
 
     def trust(self, read: Ticket) -> None:
         """With this read the fence was found to be ours: it is our store, if it was asked since the last gap."""

@@ -9,6 +9,18 @@ from tests.hostile.cells import rows
 from tests.hostile.cells.columns import cost, forged, lie, replay
 from tests.hostile.handed import files_that_lie, files_used_again, files_without_end, secrets_of_others
 
+_HANDED: Final = (
+    *rows.MANIFESTS,
+    rows.CONFIGURATION,
+    rows.PLAN,
+    rows.REPAIR,
+    rows.MIGRATION,
+    rows.MOVES,
+    rows.BACKUPS,
+    rows.SNAPSHOTS,
+)
+"""Files that say what is to be done, or what was."""
+
 BY_FILES: Final[tuple[Attack, ...]] = (
     Attack(
         name="files without end",
@@ -17,14 +29,7 @@ BY_FILES: Final[tuple[Attack, ...]] = (
         does=files_without_end,
         who=(Who.NEIGHBOUR,),
         fills=cost(
-            *rows.MANIFESTS,
-            rows.CONFIGURATION,
-            rows.PLAN,
-            rows.REPAIR,
-            rows.MIGRATION,
-            rows.MOVES,
-            rows.BACKUPS,
-            rows.SNAPSHOTS,
+            *_HANDED,
             rows.SECRET,
             rows.SIGNING,
             rows.OAUTH,
@@ -40,16 +45,7 @@ BY_FILES: Final[tuple[Attack, ...]] = (
         what="Plans, repair plans and manifests that are sealed, and of another region, store, place, time or size.",
         does=files_that_lie,
         who=(Who.NEIGHBOUR,),
-        fills=lie(
-            *rows.MANIFESTS,
-            rows.CONFIGURATION,
-            rows.PLAN,
-            rows.REPAIR,
-            rows.MIGRATION,
-            rows.MOVES,
-            rows.BACKUPS,
-            rows.SNAPSHOTS,
-        ),
+        fills=lie(*_HANDED),
     ),
     Attack(
         name="files that are used again",
